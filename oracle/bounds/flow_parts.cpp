@@ -236,11 +236,10 @@ bool contracts_ones(const Call& call) {
 }
 }  // namespace
 
-bool sums_in_storage(const Call& call, Formula formula) {
+bool sums_in_storage(const Call& call) {
   std::string_view when = call.op->flow.in_storage;
   if (when.empty()) return call.op->has(Trait::indexing);
   if (when == "always") return true;
-  if (when == "by itself") return formula == Formula::given;
   if (when == "in several steps") return adds_in_several_steps(call);
   if (when == "of one, or beside it") return contracts_ones(call);
   int at = call.op->schema.find(when);

@@ -324,7 +324,7 @@ Outcome flow_positive(FlowContext& in, const Call& given) {
     mark_unknown(in, out.results);
     return out;
   }
-  Dtype sums = carrier(d, in.in_storage || sums_in_storage(call, in.formula));
+  Dtype sums = carrier(d, in.in_storage || sums_in_storage(call));
   // What stands on the way at most, whatever the order: products of factors that are below 1 come last, and a number
   // may scale a sum that is whole already.
   auto peak = exact, least = exact;

@@ -28,8 +28,7 @@ struct FlowContext {
   Formula formula = Formula::given;  // another one than `given` in the steps of a definition
 };
 
-// As the row's flow says, for these arguments; of some rows not where they are a step of another op.
-bool sums_in_storage(const Call& call, Formula formula);
+bool sums_in_storage(const Call& call);  // as the row's flow says, for these arguments
 
 // The call with numbers that the dtype they meet the other operands in can't hold as operands with errors, which lean.
 Call with_settled_numbers(FlowContext& in, const Call& call, const ScalarRow& row);

@@ -58,7 +58,7 @@ Outcome flow_interpolated(FlowContext& in, const Call& call) {
     largest = of_plane(in, call, around(size));
   }
   const bool by_grid = call.op->schema.find("grid") >= 0;
-  const Dtype sums = carrier(d, in.in_storage || (by_grid && sums_in_storage(call, in.formula)));
+  const Dtype sums = carrier(d, in.in_storage || (by_grid && sums_in_storage(call)));
   double unit = unit_of(sums) + 0x1p-53;
   at::Tensor error;
   bool jumps = false;

@@ -452,7 +452,7 @@ struct Referee::Impl final : NodeMachine {
     std::vector<RunValue> values(scratch.value_count());
     std::copy(call.values.begin(), call.values.end(), values.begin());
     bool outside = in_storage_;
-    in_storage_ = in_storage_ || (!call.op->flow.in_storage.empty() && sums_in_storage(call, formula_));
+    in_storage_ = in_storage_ || (!call.op->flow.in_storage.empty() && sums_in_storage(call));
     const Formula around = formula_;
     const bool stores = around == Formula::stored || in_storage_ || call.op->flow.stores_steps;
     // A variant that is defined otherwise than its row is defined by the very steps that eager takes.

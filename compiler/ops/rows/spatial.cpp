@@ -184,7 +184,7 @@ void adaptive_pools(RowSink& t) {
            .generate = make::adaptive_pool,
            .dtypes = dtypes::floats,
            .accuracy = Accuracy::accumulated,
-           .flow = {.terms = ErrorFlow::windowed},
+           .flow = {.terms = ErrorFlow::windowed, .in_storage = "always"},
            .raises = "an empty input",
            .exception =
                "where its channels alone are empty eager goes on: `must not be empty`; to one place it takes "
@@ -202,12 +202,10 @@ void adaptive_pools(RowSink& t) {
         meaning("return aten.squeeze(aten._adaptive_avg_pool3d(aten.unsqueeze(%self, -3), concat([1], " LENZ_PAIR(
                     "$output_size") ")), -3)",
                 pool));
-  pool.flow.in_storage = "always";
   t.row("adaptive_avg_pool3d(Tensor self, SymInt[3] output_size) -> Tensor",
         meaning("if product($output_size) == 1 { return aten.mean.dim(%self, [-3, -2, -1], true) } "
                 "return aten._adaptive_avg_pool3d(%self, $output_size)",
                 pool));
-  pool.flow.in_storage = "by itself";  // images are averaged wider
   pool.loops = kAdaptiveAvgPool3dLoops;
   t.row("_adaptive_avg_pool3d(Tensor self, SymInt[3] output_size) -> Tensor", pool);
   pool.infer = rule::adaptive_max_pool;
