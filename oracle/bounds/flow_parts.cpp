@@ -216,32 +216,11 @@ bool adds_in_several_steps(const Call& call) {
 }
 }  // namespace
 
-namespace {
-// Whether two operands are contracted to one element, or a size of one among the dims stands for another one.
-bool contracts_ones(const Call& call) {
-  int64_t results = 1;
-  auto contracted = [&](const char* dims, size_t operand) {
-    const at::IntArrayRef sizes = call.values[call.args[operand].value()]->value.toTensor().sizes();
-    const auto rank = static_cast<int64_t>(sizes.size());
-    std::vector<int64_t> made, left = sizes.vec();
-    for (const Dim d : call.args[static_cast<size_t>(call.op->schema.find(dims))].dim_list()) {
-      const auto at = static_cast<size_t>((d.constant() + rank) % rank);
-      made.push_back(std::exchange(left[at], 1));
-    }
-    for (int64_t size : left) results *= size;
-    return made;
-  };
-  const bool other = contracted("dims_self", 0) != contracted("dims_other", 1);
-  return other || results == 1;
-}
-}  // namespace
-
 bool sums_in_storage(const Call& call) {
   std::string_view when = call.op->flow.in_storage;
   if (when.empty()) return call.op->has(Trait::indexing);
   if (when == "always") return true;
   if (when == "in several steps") return adds_in_several_steps(call);
-  if (when == "of one, or beside it") return contracts_ones(call);
   int at = call.op->schema.find(when);
   return at >= 0 && call.args[static_cast<size_t>(at)].i != 0;
 }

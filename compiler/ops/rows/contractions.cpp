@@ -197,7 +197,7 @@ void composed(RowSink& t) {
   row.exception = {};
   row.infer = rule::tensordot;
   row.generate = make::tensordot;
-  row.flow.in_storage = "of one, or beside it";  // what a size of 1 stands against is summed first, as are products
+  row.flow.in_storage = "always";  // what a size of 1 stands against is summed first, as are products
   // Among contracted dims a size of 1 stands for any.
   t.row("tensordot(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor", meaning(R"(
     $n = len($dims_self)
@@ -212,9 +212,9 @@ void composed(RowSink& t) {
       %z = aten.mm(aten.reshape(%x, [product($rows), $inner]), aten.reshape(%y, [$inner, product($columns)]))
       return aten.reshape(%z, concat($rows, $columns))
     }
-    %x = aten._to_copy(aten.reshape(%x, concat(shape(%x), list($b, 1))), dtype=compute_dtype(%self))
-    %z = aten.sum(aten.mul(%x, aten._to_copy(%y, dtype=compute_dtype(%self))), range($a, $a + $n), dtype=dtype(%x))
-    return aten._to_copy(%z, dtype=dtype(%self)))",
+    %x = aten.reshape(%x, concat(shape(%x), list($b, 1)))
+    %z = aten.mul(%x, %y)
+    return aten.sum(%z, range($a, $a + $n), dtype=dtype(%self)))",
                                                                                                      row));
   row.flow = {};
   row.variants = {};
