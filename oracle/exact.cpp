@@ -99,6 +99,8 @@ class Magnitudes {
     if (draws_numbers(*node.op, node.arguments()) || node.op->has(Trait::nondeterministic))
       fail(node, "draws, or reads what nobody wrote");
     const ScalarRow* row = node.op->scalar.empty() ? nullptr : find_scalar(node.op->scalar);
+    // Integers that are made out of floats, as powers of a range are.
+    if (node.op->has(Trait::creation) && node.op->accuracy != Accuracy::exact) fail(node, "is not exact");
     if (!floats || (row && row->result == ResultRule::target) || copies(node) || picks(node)) return pick(node);
     if (row) return compute(node, *row);
     if (node.op->accuracy == Accuracy::accumulated) return accumulate(node);

@@ -117,5 +117,10 @@ TEST(Exact, ResultsOfQualifyingCallsAreIntegers) {
   EXPECT_GT(exact, calls / 4);
 }
 
+// Both ends are integers and so are the results: what is between is not.
+TEST(Exact, IntegersThatAreMadeOfFloatsAreNotExact) {
+  EXPECT_FALSE(plan_of("%x: i16[]", "%r = aten.logspace.Tensor_Scalar(%x, 0, 6, base=2.0, dtype=u8)").possible());
+}
+
 }  // namespace
 }  // namespace lenz::oracle

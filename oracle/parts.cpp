@@ -55,9 +55,9 @@ std::vector<RunValue> laid_inputs(const Graph& graph, std::span<const RunValue> 
   std::vector<RunValue> laid;
   for (size_t i = 0; i < values.size(); ++i) {
     const Type& type = graph.type(graph.inputs()[i].value);
-    // What an `out=` has resized lies as that left it.
-    const bool as_declared = type.is_tensor() && look(values[i]).sizes.size() == type.rank();
-    laid.push_back(as_declared ? placed(values[i], type, binding.lookup()) : values[i]);
+    if (type.is_tensor() && look(values[i]).sizes.size() != type.rank())
+      throw Unsupported("a part of @" + graph.name + " begins with what an out= has resized");
+    laid.push_back(type.is_tensor() ? placed(values[i], type, binding.lookup()) : values[i]);
   }
   return laid;
 }

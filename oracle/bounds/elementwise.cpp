@@ -205,22 +205,6 @@ double reach_from(double value, const ScalarRow& row, Dtype result, std::span<co
   return (reach + reach_of(row, Dtype::f64, operands)) * kOwnSlack + std::fabs(value) * 0x1p-52;
 }
 
-// Whether eager's kernel, whose result this is, takes a NaN for a number where the row's meaning is NaN: it gives what
-// lay about, another time another number.
-bool loses_nan(const ScalarRow& row, const std::array<Uncertain, 3>& given, size_t arity, const Parts& result) {
-  if (std::isnan(result.real) || row.result == ResultRule::target) return false;
-  std::array<ScalarValue, 3> at;
-  bool any = false;
-  for (size_t k = 0; k < arity; ++k) {
-    at[k] = given[k].value;
-    if (at[k].kind() == ScalarKind::complex) return false;
-    any = any || (at[k].kind() == ScalarKind::real && std::isnan(at[k].real()));
-  }
-  if (!any || !row.dtypes.has(Dtype::f64)) return false;
-  const ScalarValue means = evaluate(row, Dtype::f64, {at.data(), arity});
-  return means.kind() == ScalarKind::real && std::isnan(means.real());
-}
-
 // Any row, element by element.
 void any_rule(const ScalarRow& row, Dtype compute, Dtype result, std::span<const ElementsIn> operands, int64_t count,
               ElementsOut& out) {
@@ -244,11 +228,6 @@ void any_rule(const ScalarRow& row, Dtype compute, Dtype result, std::span<const
       if (const double moved = moved_by_signs(row, compute, {given.data(), operands.size()}); moved > 0)
         p = {.error = std::max(p.error, moved), .ambiguous = true};
     const Parts numbers = parts(results.at(i));
-    if (loses_nan(row, given, operands.size(), numbers)) {
-      out.set(i, {kUnbounded, kUnbounded});
-      out.ambiguous[i] = out.any_ambiguous = true;
-      continue;
-    }
     double magnitude = magnitude_of(results.at(i));
     if (numbers.finite()) magnitude = std::min(magnitude, largest_finite(Dtype::f64));  // parts may have no modulus
     double error = p.error;

@@ -389,6 +389,21 @@ Call with_settled_numbers(FlowContext& in, const Call& call, const ScalarRow& ro
   return settled;
 }
 namespace {
+// Where a row's meaning is NaN, for an operand is, and eager's kernel takes that for a number: it gives what lay about,
+// another time another one. Undefined: nowhere.
+at::Tensor loses_nan(const ScalarRow& row, Dtype compute, std::span<const Planes> operands, const at::Tensor& value) {
+  if (value.scalar_type() != at::kDouble || row.result == ResultRule::target || !row.dtypes.has(Dtype::f64)) return {};
+  at::Tensor any = at::zeros(value.sizes(), at::kBool);
+  for (const Planes& p : operands) {
+    if (p.value.is_complex()) return {};
+    if (p.value.is_floating_point()) any = any.logical_or(p.value.isnan());
+  }
+  any = any.logical_and(value.isnan().logical_not());
+  if (!at::any(any).item<bool>()) return {};
+  const at::Tensor lost = any.logical_and(evaluated_natively(row, compute, Dtype::f64, operands, value).isnan());
+  return at::any(lost).item<bool>() ? lost : at::Tensor();
+}
+
 bool is_arithmetic(const ScalarRow& row) {
   return row.error.rule == ErrorRule::product || row.error.rule == ErrorRule::quotient;
 }
@@ -442,6 +457,11 @@ Outcome flow_elementwise(FlowContext& in, const Call& call, Dtype& result) {
     value = evaluated_natively(row, compute, better ? Dtype::f64 : result, operands, value);
     out.results[0] = hold(value);
   }
+  const at::Tensor lost = loses_nan(row, compute, operands, value);
+  if (lost.defined()) {
+    value = at::where(lost, std::numeric_limits<double>::quiet_NaN(), value);
+    out.results[0] = hold(value);
+  }
   bool exact = row.accuracy.of(compute) == AccuracyClass::exact || !is_inexact(result);
   const bool keeps_signs = !multiplies && (exact || in.formula == Formula::given) && !has_exception(row, compute) &&
                            !lenz::is_complex(result);
@@ -466,6 +486,10 @@ Outcome flow_elementwise(FlowContext& in, const Call& call, Dtype& result) {
   if (in.of_eager && value.is_complex() && !exact && !is_plain_sum(row))
     if (at::Tensor ends = operands_at_end(call, value.sizes(), true, !is_arithmetic(row)); ends.defined())
       excuse_row(in, call, row, result, ends, made);
+  if (lost.defined()) {
+    made.error = nothing_where(lost, made.error.defined() ? made.error : at::zeros_like(value), kInf);
+    made.ambiguous = made.ambiguous.defined() ? made.ambiguous.logical_or(lost) : lost;
+  }
   const bool nan_decides = reads_signs_of_nan(row, compute) && std::ranges::any_of(operands, may_be_nan);
   made.loose_zeros = may_hold_zero(made) && (made.loose_zeros || nan_decides || !promises_zeros());
   made.never_negative = stays_above_zero(row, compute, operands) && !above_zero(made);

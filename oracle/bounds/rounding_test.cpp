@@ -455,5 +455,18 @@ TEST(Bounds, StepsOfWhatMayBeZeroMayBeNoNumber) {
   EXPECT_FALSE(j.with(0, 0, 1).mismatch);
 }
 
+TEST(Bounds, WhatOverflowsAFloat8IsNoNumberAfterwardsEither) {
+  Judged j("graph @g(%x: f32[2]) { %a = aten._to_copy(%x, dtype=f8e4m3) %b = aten._to_copy(%a, dtype=f32) return %b }",
+           {{1000, 2}}, Widening::bounds_of_eager);
+  EXPECT_FALSE(j.verdict().mismatch);
+  EXPECT_TRUE(j.with(0, 1, NAN).mismatch);
+}
+
+// Nothing is below zero in the memory of a negated view of what is above it, and all of it in the view.
+TEST(Bounds, ANegatedViewIsReadAsItIs) {
+  Judged j("graph @g(%x: f32[2]) { %a = aten._neg_view(%x) %b = aten.silu(%a) return %b }", {{0.5, 1.3}});
+  EXPECT_FALSE(j.verdict().mismatch);
+}
+
 }  // namespace
 }  // namespace lenz::oracle
