@@ -95,7 +95,8 @@ struct ErrorFlow {
   Kind kind = by_traits;
   Terms terms = counted;
   // Whether it accumulates in the result's own dtype, however narrow: "always", "in several steps" (along dims that
-  // don't lie behind each other), or a parameter that says so if true.
+  // don't lie behind each other), "beside a size of 1" (that stands for another one among contracted dims), or a
+  // parameter that says so if true.
   std::string_view in_storage = {};
   std::string_view divisor = {};    // of a positive result: an operand that divides
   bool ties_open = false;           // which of equal elements an index names is nobody's promise

@@ -214,6 +214,19 @@ bool adds_in_several_steps(const Call& call) {
   for (size_t i = 1; i < laid.size(); ++i) steps += laid[i].first != laid[i - 1].first * laid[i - 1].second;
   return steps > 1;
 }
+
+// Whether a size of 1 among contracted dims stands for another one.
+bool contracts_ones(const Call& call) {
+  auto contracted = [&](size_t operand, std::string_view dims) {
+    const at::IntArrayRef sizes = call.values[call.args[operand].value()]->value.toTensor().sizes();
+    const auto rank = static_cast<int64_t>(sizes.size());
+    std::vector<int64_t> made;
+    for (const Dim d : call.args[static_cast<size_t>(call.op->schema.find(dims))].dim_list())
+      made.push_back(sizes[static_cast<size_t>((d.constant() + rank) % rank)]);
+    return made;
+  };
+  return contracted(0, "dims_self") != contracted(1, "dims_other");
+}
 }  // namespace
 
 bool sums_in_storage(const Call& call) {
@@ -221,6 +234,7 @@ bool sums_in_storage(const Call& call) {
   if (when.empty()) return call.op->has(Trait::indexing);
   if (when == "always") return true;
   if (when == "in several steps") return adds_in_several_steps(call);
+  if (when == "beside a size of 1") return contracts_ones(call);
   int at = call.op->schema.find(when);
   return at >= 0 && call.args[static_cast<size_t>(at)].i != 0;
 }

@@ -257,6 +257,19 @@ Call with_converted_operands(FlowContext& in, const Call& call) {
 }
 }  // namespace
 
+namespace {
+// How many times as far as its quotient by what the divisor is for certain another one may lie from zero, all that the
+// divisor may be considered: infinite where that may be zero.
+double farthest_quotient(FlowContext& in, const Call& call, size_t divisor) {
+  if (!call.args[divisor].is_value()) return 1;
+  const Planes by = in.store.read(call.values[call.args[divisor].value()]->value.toTensor());
+  if (by.ambiguous.defined()) return kInf;
+  if (!by.error.defined()) return 1;
+  const at::Tensor size = magnitude(by.value), open = size / (size - by.error);
+  return nothing_where((by.error < size).logical_not(), open, kInf).max().item<double>();
+}
+}  // namespace
+
 Outcome flow_positive(FlowContext& in, const Call& given) {
   const Call call = with_converted_operands(in, given);
   const bool as_defined = sums_as_defined(in, given);
@@ -271,9 +284,8 @@ Outcome flow_positive(FlowContext& in, const Call& given) {
   }
   if (!is_inexact(d) && !s.error) return out;
   int divisor = call.op->flow.divisor.empty() ? -1 : call.op->schema.find(call.op->flow.divisor);
-  bool open_divisor = divisor >= 0 && call.args[static_cast<size_t>(divisor)].is_value() &&
-                      any_error(in, {&call.values[call.args[static_cast<size_t>(divisor)].value()], 1});
-  if ((s.index_error && s.floats) || open_divisor) {
+  const double divided = divisor >= 0 ? farthest_quotient(in, call, static_cast<size_t>(divisor)) : 1;
+  if ((s.index_error && s.floats) || std::isinf(divided)) {
     mark_unknown(in, out.results);
     return out;
   }
@@ -418,7 +430,8 @@ Outcome flow_positive(FlowContext& in, const Call& given) {
         error = at::where(alone, own, error);
       }
       // An average is a sum first.
-      at::Tensor highest = at::maximum(far, at::abs(peak[i].to(at::kDouble)));
+      at::Tensor highest = at::maximum(far, at::abs(peak[i].to(at::kDouble))) * divided;
+      if (divided > 1) error = error * divided + size * (divided - 1);
       at::Tensor sum = averages || call.op->flow.terms == ErrorFlow::windowed ? highest * divided_by(call, n) : highest;
       error = nothing_where(sum >= largest_finite(sums), error, kInf);
       if (products) error = error + steps * smallest_subnormal(sums) * highest;  // what is lost below is multiplied

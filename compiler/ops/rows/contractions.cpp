@@ -197,7 +197,10 @@ void composed(RowSink& t) {
   row.exception = {};
   row.infer = rule::tensordot;
   row.generate = make::tensordot;
-  row.flow.in_storage = "always";  // what a size of 1 stands against is summed first, as are products
+  // What a size of 1 stands against is added up, and stored, before it is multiplied; products of a single result are
+  // stored.
+  row.flow.in_storage = "beside a size of 1";
+  row.flow.stores_steps = true;
   // Among contracted dims a size of 1 stands for any.
   t.row("tensordot(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor", meaning(R"(
     $n = len($dims_self)
@@ -207,14 +210,13 @@ void composed(RowSink& t) {
     %y = aten.permute(%other, moved(rank(%other), $dims_other, range(0, $n)))
     $rows = first(shape(%x), $a)
     $columns = drop(shape(%y), $n)
-    if drop(shape(%x), $a) == first(shape(%y), $n) {
+    if drop(shape(%x), $a) == first(shape(%y), $n) and not product(concat($rows, $columns)) == 1 {
       $inner = product(first(shape(%y), $n))
       %z = aten.mm(aten.reshape(%x, [product($rows), $inner]), aten.reshape(%y, [$inner, product($columns)]))
       return aten.reshape(%z, concat($rows, $columns))
     }
     %x = aten.reshape(%x, concat(shape(%x), list($b, 1)))
-    %z = aten.mul(%x, %y)
-    return aten.sum(%z, range($a, $a + $n), dtype=dtype(%self)))",
+    return aten.sum(aten.mul(%x, %y), range($a, $a + $n), dtype=dtype(%self)))",
                                                                                                      row));
   row.flow = {};
   row.variants = {};

@@ -184,7 +184,7 @@ void adaptive_pools(RowSink& t) {
            .generate = make::adaptive_pool,
            .dtypes = dtypes::floats,
            .accuracy = Accuracy::accumulated,
-           .flow = {.terms = ErrorFlow::windowed, .in_storage = "always"},
+           .flow = {.terms = ErrorFlow::windowed},
            .raises = "an empty input",
            .exception =
                "where its channels alone are empty eager goes on: `must not be empty`; to one place it takes "
@@ -199,9 +199,13 @@ void adaptive_pools(RowSink& t) {
                 "return aten._adaptive_avg_pool2d(%self, $output_size)",
                 pool));
   t.row("_adaptive_avg_pool2d(Tensor self, SymInt[2] output_size) -> Tensor",
-        meaning("return aten.squeeze(aten._adaptive_avg_pool3d(aten.unsqueeze(%self, -3), concat([1], " LENZ_PAIR(
-                    "$output_size") ")), -3)",
+        meaning("$d = compute_dtype(%self) "
+                "%x = choose($d == dtype(%self), %self, aten._to_copy(%self, dtype=$d)) "
+                "%y = aten.squeeze(aten._adaptive_avg_pool3d(aten.unsqueeze(%x, -3), concat([1], " LENZ_PAIR(
+                    "$output_size") ")), -3) "
+                                    "return choose($d == dtype(%self), %y, aten._to_copy(%y, dtype=dtype(%self)))",
                 pool));
+  pool.flow.in_storage = "always";  // of volumes alone
   t.row("adaptive_avg_pool3d(Tensor self, SymInt[3] output_size) -> Tensor",
         meaning("if product($output_size) == 1 { return aten.mean.dim(%self, [-3, -2, -1], true) } "
                 "return aten._adaptive_avg_pool3d(%self, $output_size)",
