@@ -243,12 +243,32 @@ bool used_outside(const Program& program, const loops::Block& block, const Uses&
   return use.otherwise || !std::ranges::all_of(use.readers, inside) || !std::ranges::all_of(use.writers, inside);
 }
 
+namespace {
+// How far apart in memory neighbours along one of a nest's axes are: nothing where no number says it.
+class Steps {
+ public:
+  Steps(const Program& program, const Nest& nest, std::span<const Axis> axes, size_t axis)
+      : program_(program), space_(space_of(program, axes)), axis_(axis), along_(along(nest, axes[axis].symbol)) {}
+  std::optional<Dim> of(BufferId id, const DimVec& index) const {
+    const Dim address = address_of(program_, id, index);
+    if (along_.decides(address)) return std::nullopt;
+    return space_.stride(address, axis_);
+  }
+
+ private:
+  const Program& program_;
+  const loops::IndexSpace space_;
+  size_t axis_;
+  Along along_;
+};
+}  // namespace
+
 double contiguity(const Program& program, const Nest& nest, std::span<const Axis> axes, size_t axis) {
-  const loops::IndexSpace space = space_of(program, axes);
+  const Steps steps(program, nest, axes, axis);
   double score = 0;
   for_each_access(nest, [&](BufferId id, const DimVec& index) {
     if (index.empty()) return;
-    auto stride = space.stride(address_of(program, id, index), axis);
+    auto stride = steps.of(id, index);
     score += !stride ? -2 : stride->is(1) ? 1 : stride->is(0) ? 0 : -1;
   });
   return score;
@@ -256,11 +276,11 @@ double contiguity(const Program& program, const Nest& nest, std::span<const Axis
 
 double lane_cost(const Program& program, const Nest& nest, std::span<const Axis> axes, size_t axis,
                  const Target& target) {
-  const loops::IndexSpace space = space_of(program, axes);
+  const Steps steps(program, nest, axes, axis);
   double cost = facts_of(nest).cost;
   for_each_access(nest, [&](BufferId id, const DimVec& index) {
     if (index.empty()) return;
-    auto stride = space.stride(address_of(program, id, index), axis);
+    auto stride = steps.of(id, index);
     const bool near = stride && stride->is_constant() && std::abs(stride->constant()) <= kNear;
     cost += near ? static_cast<double>(std::abs(stride->constant())) : kGather;
   });
