@@ -10,6 +10,7 @@
 #include "compiler/loops/text.h"
 #include "compiler/loops/verify.h"
 #include "compiler/ops/op_table.h"
+#include "compiler/schedule/realise.h"
 
 namespace lenz::schedule {
 namespace {
@@ -48,6 +49,18 @@ TEST(WholeCopies, RowsAreAddedWhereTheResultIs) {
     EXPECT_THAT(text, Not(HasSubstr("load %t["))) << text;
     EXPECT_THAT(text, Not(HasSubstr("store %t["))) << text;
   }
+}
+
+// Who reads parts of it reads them there, though it was written in two steps.
+TEST(WholeCopies, PartsOfWhatWasBuiltUpAreReadWhereItIs) {
+  loops::Program program = lowered(R"(%r = aten.index_copy(%x, 0, %i, %v)
+    %a = aten.slice(%r, 0, 0, 6, 2) %b = aten.slice(%r, 0, 1, 6, 2) %f = aten.flip(%b, [0])
+    %s = aten.add(%a, %f) return %s
+)");
+  const std::vector<double> wanted = run(program);
+  const loops::Program made = schedule(std::move(program), cpu_target("avx512", 2));
+  EXPECT_EQ(run(made), wanted);
+  EXPECT_THAT(loops::print(made), Not(HasSubstr("store %b[")));
 }
 
 // Elements that share places would be added to twice.
