@@ -61,10 +61,11 @@ constexpr std::string_view kRules = LENZ_RULES("convolution", LENZ_CONVOLUTION) 
 #undef LENZ_FACTOR
 #undef LENZ_NORMALISED
 
-// The least and the greatest element of a constant. Nothing: it is none, somebody may write to it, its bytes are not at
-// hand, it has no elements, or one that is not finite.
+// The least and the greatest element of a constant, and how near they come to zero. Nothing: it is none, somebody may
+// write to it, its bytes are not at hand, it has no elements, or one that is not finite.
 struct Extremes {
   double least = HUGE_VAL, greatest = -HUGE_VAL;
+  double nearest = HUGE_VAL, nearest_but_zero = HUGE_VAL;
   double size() const { return std::max(-least, greatest); }
 };
 std::optional<Extremes> extremes(const Graph& graph, AliasClasses& aliases, const Arg& a) {
@@ -83,6 +84,8 @@ std::optional<Extremes> extremes(const Graph& graph, AliasClasses& aliases, cons
     if (!std::isfinite(element)) return std::nullopt;
     seen.least = std::min(seen.least, element);
     seen.greatest = std::max(seen.greatest, element);
+    seen.nearest = std::min(seen.nearest, std::abs(element));
+    if (element != 0) seen.nearest_but_zero = std::min(seen.nearest_but_zero, std::abs(element));
   }
   return bytes.empty() ? std::nullopt : std::optional(seen);
 }
@@ -97,7 +100,7 @@ std::optional<Arg> foldable(const Graph& graph, std::span<const Arg> args) {
   AliasClasses aliases(graph);
   Extremes known[7];
   for (size_t i : {kWeight, kBias, kMean, kVar, kScale, kOffset}) {
-    known[i].least = known[i].greatest = i == kScale ? 1 : 0;
+    known[i].least = known[i].greatest = known[i].nearest = known[i].nearest_but_zero = i == kScale ? 1 : 0;
     if (args[i].is_none()) continue;
     const std::optional<Extremes> found = extremes(graph, aliases, args[i]);
     if (!found) return Arg::of_bool(false);
@@ -109,7 +112,12 @@ std::optional<Arg> foldable(const Graph& graph, std::span<const Arg> args) {
   const double factor = std::max(1.0, known[kScale].size()) / std::sqrt(std::min(1.0, spread));
   const double most = factor * (known[kWeight].size() + known[kBias].size() + known[kMean].size() + 1) +
                       known[kOffset].size() + known[kVar].size() + std::abs(*eps);
-  return Arg::of_bool(spread >= smallest_normal(dtype) && most < finite_range(dtype).high / 2);
+  // What a product loses below the normal numbers is nothing beside an offset; the sum has none of it to lose.
+  constexpr double kNothing = 0x1p-40;
+  const double folded =
+      known[kWeight].nearest_but_zero * known[kScale].nearest_but_zero / std::sqrt(known[kVar].greatest + *eps);
+  const bool keeps = folded >= smallest_normal(dtype) || known[kOffset].nearest * kNothing >= smallest_normal(dtype);
+  return Arg::of_bool(keeps && spread >= smallest_normal(dtype) && most < finite_range(dtype).high / 2);
 }
 
 // The sizes of a column that has one number for each of a weight's output channels.
