@@ -316,7 +316,7 @@ std::optional<Failure> failure_at_sizes(Subject& subject, std::string_view prope
   for (const oracle::Binding& at : sizes) {
     if (!are_sizes_of(graph, at)) continue;
     oracle::InputSource source(graph, at, subject.setting().values, subject.setting().seed);
-    if (source.hopeless()) continue;
+    if (source.hopeless() || oracle::says_indices_beyond(graph, at.lookup())) continue;
     oracle::ExecuteOptions options;
     options.ambient_seed = subject.setting().seed;
     options.guard = true;
