@@ -97,6 +97,9 @@ TEST(EagerFaults, RaiseNoAlarm) {
       {"graph @g(%x: bf16[900] init uniform(0.125, 4.0), %y: f32[900] init uniform(0.125, 4.0),\n"
        "    %z: bf16[900] init uniform(0.125, 4.0)) {\n"
        "  %a = aten._foreach_addcdiv([%x], [%y], [%z], value=3)\n  return %a\n}\n"},
+      {"graph @g(%x: f32[2, 6, 4, 6] strides [144, 1, 36, 6], %w: f32[9, 2, 1, 2] strides [4, 1, 36, 2]) {\n"
+       "  %a = aten.conv2d(%x, %w, groups=3)\n  return %a\n}\n",
+       Values::ordinary, true},
       {"graph @g(%x: f16[400] init uniform(-0.001, 0.001)) {\n  %a = aten.erf(%x)\n  return %a\n}\n"},
       {"graph @g(%r: f64[] init uniform(1.0, 4.0), %o: f64[] init zeros, %x: bf16[40] init uniform(-4.0, 4.0)) {\n"
        "  %i = aten.reciprocal(%o)\n  %z = aten.complex(%r, %i)\n  %a = aten.add(%z, %x)\n  return %a\n}\n"},
@@ -110,6 +113,18 @@ TEST(EagerFaults, RaiseNoAlarm) {
     EXPECT_EQ(first_finding(r), "") << raised.text;
     EXPECT_EQ(r.known > 0, raised.known) << raised.text;
   }
+}
+
+// Of volumes in channels-last eager forgets how deep an element lies that is no more than the least number.
+TEST(EagerFaults, IndicesInChannelsLastAreKnown) {
+  auto known = [](std::string_view strides) {
+    auto graph = parse_graph("graph @g(%x: f32[2, 2, 3, 6, 3]" + std::string(strides) +
+                                 ") { %y, %i = aten.max_pool3d_with_indices(%x, [1, 2, 1]) return %i }",
+                             op_table());
+    return known_in(known_openings(), *graph, Binding().lookup(), {}, false) != nullptr;
+  };
+  EXPECT_TRUE(known(" strides [108, 1, 36, 6, 2]"));
+  EXPECT_FALSE(known(""));
 }
 
 // Where ranges end eager's kernels contradict each other, and the definitions of float64.

@@ -243,6 +243,18 @@ bool applies(const KnownFault& known, Dtype dtype, const Graph& graph, NodeId no
     const Type& result = graph.type(call.result());
     return result.is_tensor() && result.rank() > 0 && evaluate(result.sizes().back(), sizes) == 1;
   }
+  if (known.when == KnownFault::result_strided) {
+    const Type& result = graph.type(call.result());
+    return result.is_tensor() && !in_order(layout_of(result, sizes));
+  }
+  if (known.when == KnownFault::grouped_ones) {
+    const Arg *groups = argument("groups"), *weight = argument("weight");
+    if (!groups || groups->kind != ArgKind::integer || evaluate(groups->dim(), sizes) == 1 || !weight) return false;
+    const Type& t = graph.type(weight->value());
+    const auto spatial = t.sizes().subspan(2);
+    return !in_order(layout_of(t, sizes)) &&
+           std::ranges::any_of(spatial, [&](Dim d) { return evaluate(d, sizes) == 1; });
+  }
   bool found = false;
   for (size_t i = 0; i < call.arguments().size(); ++i) {
     const bool written = writes_operand(*call.op, call.arguments(), i);
@@ -324,10 +336,10 @@ std::vector<KnownFault> parse_known_faults(std::string_view text, const std::str
       rest.remove_prefix(std::min(bar + 3, rest.size()));
     }
     constexpr std::string_view kWhen[] = {
-        "always",      "out_strided", "any_strided", "any_restrided",  "self_overlaps", "drops",
-        "rounds",      "single",      "unsorted",    "one_wide",       "misfit",        "out_restrided",
-        "by_products", "infinite",    "poles",       "strided_rounds", "steps",         "skips",
-        "out_is_read", "no_share",    "told_unique", "coarse",         "accumulates"};
+        "always", "out_strided",    "any_strided",    "any_restrided", "self_overlaps", "drops",       "rounds",
+        "single", "unsorted",       "one_wide",       "misfit",        "out_restrided", "by_products", "infinite",
+        "poles",  "strided_rounds", "steps",          "skips",         "out_is_read",   "no_share",    "told_unique",
+        "coarse", "accumulates",    "result_strided", "grouped_ones"};
     auto when = std::ranges::find(kWhen, fields[2]);
     if (fields[3].empty() || when == std::end(kWhen))
       throw UserError(

@@ -41,7 +41,9 @@ struct KnownFault {
     no_share,
     told_unique,
     coarse,
-    accumulates
+    accumulates,
+    result_strided,
+    grouped_ones
   } when = always;
   std::string why;
 };
