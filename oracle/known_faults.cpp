@@ -346,7 +346,7 @@ std::vector<KnownFault> parse_known_faults(std::string_view text, const std::str
           "not `row | dtypes | when | why`, with when one of always, out_strided, any_strided, any_restrided, "
           "self_overlaps, drops, "
           "rounds, single, unsorted, one_wide, misfit, out_restrided, by_products, infinite, poles, "
-          "strided_rounds, steps, skips, out_is_read, no_share, told_unique, coarse, accumulates",
+          "strided_rounds, steps, skips, out_is_read, no_share, told_unique, coarse, accumulates, grouped_ones",
           file + ":" + std::to_string(line), "see the head of the file");
     all.push_back({fields[0], fields[1], static_cast<KnownFault::When>(when - std::begin(kWhen)), fields[3]});
   }
