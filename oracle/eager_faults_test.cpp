@@ -115,18 +115,6 @@ TEST(EagerFaults, RaiseNoAlarm) {
   }
 }
 
-// Of volumes in channels-last eager forgets how deep an element lies that is no more than the least number.
-TEST(EagerFaults, IndicesInChannelsLastAreKnown) {
-  auto known = [](std::string_view strides) {
-    auto graph = parse_graph("graph @g(%x: f32[2, 2, 3, 6, 3]" + std::string(strides) +
-                                 ") { %y, %i = aten.max_pool3d_with_indices(%x, [1, 2, 1]) return %i }",
-                             op_table());
-    return known_in(known_openings(), *graph, Binding().lookup(), {}, false) != nullptr;
-  };
-  EXPECT_TRUE(known(" strides [108, 1, 36, 6, 2]"));
-  EXPECT_FALSE(known(""));
-}
-
 // Where ranges end eager's kernels contradict each other, and the definitions of float64.
 TEST(EagerFaults, EndsOfRangesRaiseNoAlarm) {
   const std::string_view all[] = {
