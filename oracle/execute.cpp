@@ -230,7 +230,7 @@ struct Executor::Impl final : GraphRunner {
     try {
       run_known_node(graph, node, values, binding, outcome);
     } catch (const NoValue& overflow) {
-      if (!graph.assumptions.mentions_open(overflow.size)) throw Unsupported(overflow.message());
+      if (!graph.assumptions.mentions_open(overflow.size)) throw;
       stop(graph, node, Ending::raised, overflow.message(), contradicted(graph, binding));
     }
   }

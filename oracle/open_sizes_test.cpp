@@ -139,7 +139,7 @@ TEST(OpenSizes, SumsOfSizesThatOverflowAreNobodys) {
     return Executor(boxed).run(*graph, initial_inputs(*graph, boxed, binding), binding);
   };
   EXPECT_EQ(run("s0=3").ending, Ending::finished);
-  EXPECT_THROW(run("s0=4"), Unsupported);
+  EXPECT_THROW(run("s0=4"), UserError);
 }
 
 }  // namespace
