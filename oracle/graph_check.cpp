@@ -304,6 +304,15 @@ class GraphCheck {
 
   // --- loops
 
+  // Where what was asked for leaves results open, and the loops' are others, nobody can tell.
+  void find_of_loops(const std::string& path, const Mismatch& mismatch) {
+    const bool of_elements = mismatch.rung >= Rung::special;
+    const KnownFault* open =
+        of_elements ? known_in(known_openings(), *graph_, trial_->binding().lookup(), {}) : nullptr;
+    if (!open) return find(path, mismatch);
+    report_.open_why = open->row + " " + open->why;
+  }
+
   // The loops that the graph is lowered to, on the interpreter. Random ones draw from Lenz's own stream, and so does
   // the reference then.
   void check_loops() {
@@ -328,7 +337,7 @@ class GraphCheck {
       ++report_.runs;
       Execution got = trial_->on_loops(*program);
       ++report_.on_loops;
-      if (auto mismatch = trial_->out_of_bounds(got, how_run(*program))) find("loops", *mismatch);
+      if (auto mismatch = trial_->out_of_bounds(got, how_run(*program))) find_of_loops("loops", *mismatch);
       note_memory();
     }
     if (!options_.kernels) return;
@@ -358,7 +367,8 @@ class GraphCheck {
       if (b.from != &program || found(b.step)) continue;
       attempt(b.step, [&] {
         ++report_.runs;
-        if (auto mismatch = trial_->out_of_bounds(trial_->on_executable(*b.executable), b.how)) find(b.step, *mismatch);
+        if (auto mismatch = trial_->out_of_bounds(trial_->on_executable(*b.executable), b.how))
+          find_of_loops(b.step, *mismatch);
         note_memory();
       });
     }
@@ -413,7 +423,7 @@ class GraphCheck {
     std::unique_ptr<runtime::Executable> executable = build(std::move(program), options);
     ++report_.runs;
     Execution first = trial_->on_executable(*executable);
-    if (auto mismatch = trial_->out_of_bounds(first, how)) return find(step, *mismatch);
+    if (auto mismatch = trial_->out_of_bounds(first, how)) return find_of_loops(step, *mismatch);
     auto same = [&](const std::string& path) {
       Execution again = trial_->on_executable(*executable);
       if (first.ending == Ending::finished && again.ending == Ending::finished)
@@ -435,7 +445,7 @@ class GraphCheck {
   void check_program(const std::string& step, const loops::Program& program, KernelRunner kernels = {}) {
     ++report_.runs;
     Execution got = trial_->on_loops(program, std::move(kernels));
-    if (auto mismatch = trial_->out_of_bounds(got, how_run(program))) find(step, *mismatch);
+    if (auto mismatch = trial_->out_of_bounds(got, how_run(program))) find_of_loops(step, *mismatch);
     note_memory();
   }
 
@@ -571,6 +581,7 @@ nlohmann::json GraphReport::to_json() const {
     if (!culprit_at.text.empty()) j["culprit"]["text"] = culprit_at.text;
   }
   if (!known_why.empty()) j["known_why"] = known_why;
+  if (!open_why.empty()) j["open_why"] = open_why;
   if (!weak_why.empty()) j["weak_why"] = weak_why;
   if (!inexact_why.empty()) j["inexact_why"] = inexact_why;
   if (!no_parts.empty()) j["no_parts"] = no_parts;

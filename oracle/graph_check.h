@@ -67,6 +67,7 @@ struct GraphReport {
   size_t telling = 0;                   // of the bounded and the known: of values that are not special
   size_t known = 0;                     // of the seeds: eager is outside, and known for it
   std::string known_why;                // the row, and what it does
+  std::string open_why;                 // what loops may give otherwise than eager with neither of them wrong
   std::string weak_why;                 // of the first weak one: which input, and how much is open
   std::string no_stream;                // why random loops were compared from outside alone
   size_t on_loops = 0;                  // of the seeds: its loops were run on the interpreter

@@ -136,6 +136,8 @@ void show(const Answer& a) {
     if (report.known)
       std::printf("; on %zu eager is wrong, and known for it: %s, and what is held to the bounds is the rest",
                   report.known, report.known_why.c_str());
+    if (!report.open_why.empty())
+      std::printf("; loops give others where what was asked for leaves that open: %s", report.open_why.c_str());
     if (!report.no_stream.empty())
       std::printf("; random loops compared from outside alone: %s", report.no_stream.c_str());
     if (report.on_loops) std::printf("; its loops agree on %zu", report.on_loops);

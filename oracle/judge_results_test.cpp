@@ -446,6 +446,17 @@ TEST_F(JudgeResults, WhatEagerIsKnownForIsNobodyElses) {
   expect_wrong(Rung::bound, "output 0");
 }
 
+// In which order elements come whose order nobody asked for is nobody's fault, and nobody's merit.
+TEST_F(JudgeResults, AnOrderThatIsLeftOpenIsNotJudged) {
+  graph_ = parse_graph("graph @g(%x: f32[40]) { %a, %i = aten.topk(%x, 5, 0, true, false) return %a, %i }", op_table());
+  computed_by_eager();
+  EXPECT_EQ(judged().code, ExitCode::fine);
+  std::swap(number("out0", 0), number("out0", 4));
+  const ResultsVerdict other = judged();
+  EXPECT_EQ(other.code, ExitCode::not_covered);
+  EXPECT_NE(other.why.find("leaves that open"), std::string::npos) << other.why;
+}
+
 // A kernel beside which eager's others differ by much opens no element.
 TEST_F(JudgeResults, SmallResultsOfUncertainOperandsAreNumbersToo) {
   graph_ = parse_graph(

@@ -290,7 +290,8 @@ bool Lowering::runs_outside(const Node& node) const {
 // Whether a product of matrices takes loops less time than a host needs to be called. Its factors are the last two
 // operands.
 bool Lowering::is_small_product(const Node& node, const OpDef& row) const {
-  constexpr int64_t kMultiplications = 1 << 14, kVector = 16;
+  // Of few rows the other factor is read, and may have to be turned, for little work.
+  constexpr int64_t kMultiplications = 1 << 18, kOfFewRows = 1 << 14, kManyRows = 8, kVector = 16;
   if (row.lowering.body.find(" as matmul ") == std::string::npos) return false;
   SmallVec<ValueId, 4> operands;
   for (const Arg& a : node.arguments())
@@ -299,7 +300,9 @@ bool Lowering::is_small_product(const Node& node, const OpDef& row) const {
   const Type &left = type(operands[operands.size() - 2]), &made = type(node.result());
   const Dim all = numel(made.sizes()), inner = left.rank() ? left.sizes().back() : Dim(1);
   if (!all.is_constant() || !inner.is_constant() || made.rank() == 0) return false;
-  return made.sizes().back().constant() >= kVector && all.constant() * inner.constant() <= kMultiplications;
+  const int64_t rows = made.rank() < 2 ? 1 : made.sizes()[made.rank() - 2].constant();
+  const int64_t most = rows >= kManyRows ? kMultiplications : kOfFewRows;
+  return made.sizes().back().constant() >= kVector && all.constant() * inner.constant() <= most;
 }
 
 // Whether its buffer is its own: of a view too whose elements loops make (complex numbers of parts, conjugates).

@@ -187,7 +187,9 @@ TEST(LoweredPrograms, SmallProductsAreLoops) {
   EXPECT_FALSE(outside("%x: f32[16, 12], %y: f32[12, 48]", "aten.mm(%x, %y)"));
   EXPECT_FALSE(outside("%b: f32[48], %x: bf16[16, 12], %y: bf16[12, 48]", "aten.mm(%x, %y)"));
   EXPECT_FALSE(outside("%x: f32[4, 16, 8], %y: f32[4, 8, 32]", "aten.bmm(%x, %y)"));
-  EXPECT_TRUE(outside("%x: f32[64, 64], %y: f32[64, 64]", "aten.mm(%x, %y)"));
+  EXPECT_FALSE(outside("%x: f32[64, 64], %y: f32[64, 64]", "aten.mm(%x, %y)"));
+  EXPECT_TRUE(outside("%x: f32[4, 256], %y: f32[256, 64]", "aten.mm(%x, %y)"));  // few rows
+  EXPECT_TRUE(outside("%x: f32[128, 128], %y: f32[128, 128]", "aten.mm(%x, %y)"));
   EXPECT_TRUE(outside("%x: f32[16, 100000], %y: f32[100000, 16]", "aten.mm(%x, %y)"));
   EXPECT_TRUE(outside("%x: f32[16, 12], %y: f32[12, 5]", "aten.mm(%x, %y)"));  // no whole vector
   EXPECT_TRUE(outside("%x: f32[1, 4, 8, 8], %w: f32[4, 4, 3, 3]",

@@ -189,6 +189,21 @@ double steepness(const ScalarRow& row, Dtype result, std::span<const ElementsIn>
   return std::isnan(error) ? 0 : error;  // of zero by an infinite slope
 }
 
+// Compilers take powers of small whole exponents for products, of as many factors: what these round beyond the place
+// that any power may be off by.
+double lost_in_products(const ScalarRow& row, Dtype compute, std::span<const Uncertain> operands, double size) {
+  constexpr double kMostFactors = 31;
+  if (row.error.rule != ErrorRule::power || !is_floating(compute) || operands[1].error > 0) return 0;
+  const ScalarValue& by = operands[1].value;
+  const double exponent = by.kind() == ScalarKind::integer ? static_cast<double>(by.integer()) : by.real();
+  const double factors = std::fabs(exponent);
+  if (!(factors >= 2 && factors <= kMostFactors) || exponent != std::trunc(exponent)) return 0;
+  const Dtype in = is_reduced_float(compute) ? Dtype::f32 : compute;
+  if (exponent < 0 && size * largest_finite(in) < 2) return size;  // what is divided by may be an infinity
+  const double roundings = factors - 1 + (exponent < 0);
+  return (roundings - 1) * std::ldexp(1.0, -info(in).mantissa_bits) * size;
+}
+
 std::array<Uncertain, 3> uncertain(std::span<const ElementsIn> operands, int64_t i) {
   std::array<Uncertain, 3> given;
   for (size_t k = 0; k < operands.size(); ++k) {
@@ -238,6 +253,10 @@ void any_rule(const ScalarRow& row, Dtype compute, Dtype result, std::span<const
     } else if (std::isfinite(magnitude)) {
       double reach = (magnitude + error);
       if (out.kind == ScalarKind::real) {
+        const double lost = lost_in_products(row, compute, {given.data(), operands.size()}, reach);
+        exact = exact && lost == 0;
+        p.error += lost;
+        if (p.ends) p.ends = Reach{p.ends->below + lost, p.ends->above + lost};
         sides =
             !exact && own.exact()
                 ? own.stored(results.real(i), p.reach())

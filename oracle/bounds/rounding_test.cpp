@@ -271,6 +271,19 @@ TEST(Bounds, OfASineIsItsSlopeThere) {
   EXPECT_GT(steep, 16 * kUlp);
 }
 
+// What compilers make of a power of a small whole exponent: products, each rounded.
+TEST(Bounds, APowerMayBeTakenForProducts) {
+  auto power = [](const std::string& of) {
+    return Judged("graph @g(%x: f32[1]) { %z = aten.pow(%x, " + of + ") return %z }", {{1.2345}});
+  };
+  const double thirteenth = 15.46, seventh = 0.2288;
+  EXPECT_GT(power("13").errors()[0], 12 * 0x1p-24 * thirteenth);
+  EXPECT_LT(power("13").errors()[0], 20 * 0x1p-24 * thirteenth);
+  EXPECT_GT(power("-7").errors()[0], 7 * 0x1p-24 * seventh);
+  EXPECT_LE(power("13.5").errors()[0], 2 * 0x1p-19);  // no products: two places
+  EXPECT_LE(power("40").errors()[0], 2 * 0x1p-11);    // too many
+}
+
 TEST(Bounds, APowerOfTwoRoundsNothing) {
   auto error = [](const char* by, double x) {
     return Judged("graph @g(%x: f32[1]) { %z = aten." + std::string(by) + " return %z }", {{x}}).errors()[0];
