@@ -134,8 +134,7 @@ class ControlFlow {
   void keep_writes_apart(const Sub& s) const {
     for (size_t i = 0; i < std::min(operands_.size(), s.graph->inputs().size()); ++i)
       for (size_t k = 0; s.graph->inputs()[i].mutated && k < operands_.size(); ++k)
-        if (is_constant(graph_, operands_[i]) ||
-            (k != i && graph_.storage(operands_[k]) == graph_.storage(operands_[i])))
+        if (is_constant(graph_, operands_[i]) || (k != i && shares_memory(graph_, operands_[k], operands_[i])))
           throw UserError("operands share what the sub-graph writes to, or it is a constant");
     for (size_t i = 0; i < std::min(operands_.size(), s.graph->inputs().size()); ++i)
       if (s.graph->inputs()[i].mutated && &s.graph->type(s.graph->inputs()[i].value) != &graph_.type(operands_[i]))

@@ -205,17 +205,17 @@ Dtype GraphCalls::a_dtype(DtypeSet set) {
   return CallMaker::a_dtype(liked.empty() || chooser_.below(8) == 7 ? set : liked);
 }
 
-bool GraphCalls::shares_memory(ValueId a, ValueId b) const {
-  const ValueId x = graph_.storage(a), y = graph_.storage(b);
+bool shares_memory(const Graph& graph, ValueId a, ValueId b) {
+  const ValueId x = graph.storage(a), y = graph.storage(b);
   if (x == y) return true;
-  if (graph_.value(x).producer != kNone || graph_.value(y).producer != kNone) return false;
-  const auto& memory = graph_.input(graph_.value(x).index).alias;
-  return memory && memory == graph_.input(graph_.value(y).index).alias;
+  if (graph.value(x).producer != kNone || graph.value(y).producer != kNone) return false;
+  const auto& memory = graph.inputs()[graph.value(x).index].alias;
+  return memory && memory == graph.inputs()[graph.value(y).index].alias;
 }
 
 bool GraphCalls::keeps_apart(ValueId v, bool written) const {
   return std::ranges::none_of(handed_, [&](const Handed& h) {
-    if ((!h.written && !written) || !shares_memory(h.value, v)) return false;
+    if ((!h.written && !written) || !shares_memory(graph_, h.value, v)) return false;
     // Elementwise ops read a place before they write it; others are undefined, and eager does not always say so.
     return h.value != v || (h.written && written) || !op_.has(Trait::elementwise);
   });

@@ -26,9 +26,10 @@ struct Growth {
   bool has_too_many(const Node& node) const;  // in what it gives; of a costly function as many cost more
 };
 
-bool is_constant(const Graph& graph, ValueId v);  // or a view of one: nobody may write to it
-bool is_made_of_others(const OpDef& op);          // by its definition: its steps may meet every pair of elements
-bool has_gaps(const Type& t);                     // between its elements, or before them
+bool shares_memory(const Graph& graph, ValueId a, ValueId b);  // also as two inputs that do
+bool is_constant(const Graph& graph, ValueId v);               // or a view of one: nobody may write to it
+bool is_made_of_others(const OpDef& op);  // by its definition: its steps may meet every pair of elements
+bool has_gaps(const Type& t);             // between its elements, or before them
 // It counts as far as a number says, or as a series goes: no call for numbers that the graph computes.
 bool is_costly(const OpDef& op);
 
@@ -71,7 +72,6 @@ class GraphCalls final : public CallMaker {
   bool fits(ValueId v, const TensorWish& wish, DtypeSet dtypes) const;
   bool is_input(ValueId v) const { return graph_.value(v).producer == kNone; }
   bool keeps_apart(ValueId v, bool written) const;
-  bool shares_memory(ValueId a, ValueId b) const;  // also as two inputs that do
   int64_t most_of_shape() const;
   int64_t at_an_edge(int64_t low);
   Sizes a_fresh_shape(int min_rank, int max_rank, int64_t min_size);

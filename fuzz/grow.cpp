@@ -500,6 +500,7 @@ class Grower {
     const ValueId v = graph.inputs()[i].value;
     const Type& t = graph.type(v);
     if (!t.is_tensor() || growth.made_for.contains(v) || graph.inputs().size() >= growth.most_inputs) return;
+    if (std::ranges::find(growth.values, v) == growth.values.end()) return;  // it has been resized
     if (std::ranges::any_of(t.sizes(), [](Dim d) { return d.constant() == 0; })) return;
     TensorType other = t.tensor();
     for (size_t d = 0; d < other.rank(); ++d) {

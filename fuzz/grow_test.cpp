@@ -269,6 +269,12 @@ TEST(Grow, LoopsHandOnWhatTheyCarryInOtherPlaces) {
   EXPECT_GT(as_it_is, 1);
 }
 
+// A seed whose branch wrote to an input that lies in the memory of another one.
+TEST(Grow, SubGraphsWriteToNothingThatOperandsShare) {
+  const Case c = draw_case(4242, 10883, pool());
+  EXPECT_TRUE(verify(*c.graph).empty()) << c.text();
+}
+
 // Sorts of long lines, which go another way than those of short ones.
 TEST(Grow, SortsLongLines) {
   int long_lines = 0;

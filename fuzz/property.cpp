@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "compiler/backend/llvm/target.h"
+#include "compiler/base/sym_parts.h"
 #include "compiler/driver/program_set.h"
 #include "compiler/graph/equal.h"
 #include "compiler/graph/rebuild.h"
@@ -302,6 +303,9 @@ bool are_sizes_of(const Graph& graph, const oracle::Binding& sizes) {
   try {
     oracle::check_facts(sizes, graph);
     if (!graph.subgraphs.empty()) specialised(graph, sizes.lookup());
+    for (ValueId v = 0; v < graph.value_count(); ++v)  // a number of the graph's own may overflow there
+      if (const Type& t = graph.type(v); t.kind == TypeKind::sym_int && !why_no_value(t.offset, sizes.lookup()).empty())
+        return false;
     return true;
   } catch (const UserError&) {
     return false;
@@ -316,7 +320,7 @@ std::optional<Failure> failure_at_sizes(Subject& subject, std::string_view prope
   for (const oracle::Binding& at : sizes) {
     if (!are_sizes_of(graph, at)) continue;
     oracle::InputSource source(graph, at, subject.setting().values, subject.setting().seed);
-    if (source.hopeless()) continue;
+    if (source.hopeless() || oracle::says_indices_beyond(graph, at.lookup())) continue;
     oracle::ExecuteOptions options;
     options.ambient_seed = subject.setting().seed;
     options.guard = true;

@@ -70,11 +70,15 @@ void for_each_input_dim(const Graph& graph, F&& visit) {
 }
 }  // namespace
 
-UserError no_value(Dim size, const SymValues& values) {
+namespace {
+UserError without_value(Dim size, const SymValues& values) {
   if (values)
     if (const std::string why = why_no_value(size, values); !why.empty()) return UserError(why);
   return UserError("the size " + lenz::to_string(size) + " has no value", {}, "bind its symbols");
 }
+}  // namespace
+
+NoValue::NoValue(Dim of, const SymValues& values) : UserError(without_value(of, values)), size(of) {}
 
 Binding parse_binding(const std::string& text, const Graph& graph) {
   Binding binding;

@@ -34,8 +34,11 @@ class Binding {
 // "s0=17,s1=3" over the graph's symbols. Throws UserError for a symbol that the graph has not, or no number.
 Binding parse_binding(const std::string& text, const Graph& graph);
 
-// That a size has no value, and why.
-UserError no_value(Dim size, const SymValues& values);
+// A size that has no value, and why: it names symbols without one, or its numbers overflow.
+struct NoValue : UserError {
+  Dim size;
+  NoValue(Dim of, const SymValues& values);
+};
 
 // Gives every symbol of the inputs that has no value yet one: with seed 0 the value that the graph's facts hint at,
 // else one drawn from its range so that facts and guards hold, if that is found.

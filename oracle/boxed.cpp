@@ -31,7 +31,7 @@ class Silent final : public c10::WarningHandler {
 int64_t constant(Dim d, const SymValues& symbols) {
   if (d.is_constant()) return d.constant();
   auto value = symbols ? evaluate(d, symbols) : std::nullopt;
-  if (!value) throw no_value(d, symbols);
+  if (!value) throw NoValue(d, symbols);
   return *value;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 #include "compiler/ops/wants.h"
 #include "compiler/scalar/rounding.h"
@@ -56,7 +57,34 @@ class Analysis {
     return inputs;
   }
 
+  bool says_beyond() {
+    const std::vector<Demand> asked = run();
+    for (size_t i = 0; i < asked.size(); ++i) {
+      const Initialiser& init = graph_->inputs()[i].init;
+      if (init.kind == Initialiser::integers && asked[i].strict && init.high > asked[i].high) return true;
+    }
+    bool beyond = false;
+    graph_->for_each_node([&](NodeId id) {
+      const Node& node = graph_->node(id);
+      if (node.arg_count == 0 || node.args[0].kind != ArgKind::data || !at(node.result()).strict) return;
+      const ConstantData& data = *node.args[0].data;
+      beyond = beyond || (is_integral(data.type.dtype, false) && greatest(data) > at(node.result()).high);
+    });
+    return beyond;
+  }
+
  private:
+  static double greatest(const ConstantData& data) {
+    const auto size = static_cast<size_t>(item_size(data.type.dtype));
+    double most = -kInf;
+    for (size_t at = 0; data.bytes && at + size <= data.bytes->size(); at += size) {
+      ScalarBits bits{};
+      std::memcpy(bits.data(), data.bytes->data() + at, size);
+      most = std::max(most, static_cast<double>(from_bits(data.type.dtype, bits).integer()));
+    }
+    return most;
+  }
+
   Demand& at(ValueId v) {
     if (v >= demands_.size()) demands_.resize(v + 1);
     return demands_[v];
@@ -351,5 +379,7 @@ class Analysis {
 }  // namespace
 
 std::vector<Demand> input_demands(const Graph& graph, const SymValues& sizes) { return Analysis(graph, sizes).run(); }
+
+bool says_indices_beyond(const Graph& graph, const SymValues& sizes) { return Analysis(graph, sizes).says_beyond(); }
 
 }  // namespace lenz::oracle

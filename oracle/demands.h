@@ -29,5 +29,8 @@ struct Demand {
 
 // One per input of the graph. `sizes` gives the sizes of symbols.
 std::vector<Demand> input_demands(const Graph& graph, const SymValues& sizes);
+// Whether the graph itself gives indices, in a constant or an input's initialiser, that lie beyond what is asked of
+// them at these sizes: eager reads and writes where they point.
+bool says_indices_beyond(const Graph& graph, const SymValues& sizes);
 
 }  // namespace lenz::oracle

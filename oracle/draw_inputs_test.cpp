@@ -12,6 +12,7 @@
 #include "compiler/ops/op_table.h"
 #include "compiler/ops/wants.h"
 #include "compiler/scalar/rounding.h"
+#include "oracle/demands.h"
 #include "oracle/execute.h"
 #include "oracle/tensors.h"
 
@@ -212,6 +213,23 @@ TEST(DrawInputs, ExactValuesReachWhatOnlyAnAliasShows) {
   std::vector<float> numbers(12);
   std::memcpy(numbers.data(), bytes.data(), bytes.size());
   for (float x : numbers) EXPECT_EQ(x, std::floor(x));
+}
+
+// What the graph itself gives as indices serves some sizes and not others.
+TEST(DrawInputs, IndicesThatTheGraphGivesMayPointBeyond) {
+  auto beyond = [](std::string_view text, std::string_view sizes) {
+    auto graph = parse_graph(text, op_table());
+    return says_indices_beyond(*graph, parse_binding(std::string(sizes), *graph).lookup());
+  };
+  constexpr std::string_view kDeclared =
+      "graph @g(%x: f32[s0, 3], %i: i64[5] init integers(0, 4)) { %y = aten.index_select(%x, 0, %i) return %y }";
+  EXPECT_FALSE(beyond(kDeclared, "s0=5"));
+  EXPECT_TRUE(beyond(kDeclared, "s0=4"));
+  constexpr std::string_view kConstant =
+      "graph @g(%x: f32[s0, 3]) { %i = lenz.constant(i64[3] [4, -1, 0]) %j = aten.reshape(%i, [3]) "
+      "%y = aten.index_select(%x, 0, %j) return %y }";
+  EXPECT_FALSE(beyond(kConstant, "s0=5"));
+  EXPECT_TRUE(beyond(kConstant, "s0=2"));
 }
 
 }  // namespace

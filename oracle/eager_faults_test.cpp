@@ -97,6 +97,9 @@ TEST(EagerFaults, RaiseNoAlarm) {
       {"graph @g(%x: bf16[900] init uniform(0.125, 4.0), %y: f32[900] init uniform(0.125, 4.0),\n"
        "    %z: bf16[900] init uniform(0.125, 4.0)) {\n"
        "  %a = aten._foreach_addcdiv([%x], [%y], [%z], value=3)\n  return %a\n}\n"},
+      {"graph @g(%x: f32[2, 6, 4, 6] strides [144, 1, 36, 6], %w: f32[9, 2, 1, 2] strides [4, 1, 36, 2]) {\n"
+       "  %a = aten.conv2d(%x, %w, groups=3)\n  return %a\n}\n",
+       Values::ordinary, true},
       {"graph @g(%x: f16[400] init uniform(-0.001, 0.001)) {\n  %a = aten.erf(%x)\n  return %a\n}\n"},
       {"graph @g(%r: f64[] init uniform(1.0, 4.0), %o: f64[] init zeros, %x: bf16[40] init uniform(-4.0, 4.0)) {\n"
        "  %i = aten.reciprocal(%o)\n  %z = aten.complex(%r, %i)\n  %a = aten.add(%z, %x)\n  return %a\n}\n"},

@@ -228,6 +228,16 @@ struct Executor::Impl final : GraphRunner {
   void run_node(const Graph& graph, const Node& node, std::span<const RunValue> values, const Binding& binding,
                 Outcome& outcome) {
     try {
+      run_known_node(graph, node, values, binding, outcome);
+    } catch (const NoValue& overflow) {
+      if (!graph.assumptions.mentions_open(overflow.size)) throw;
+      stop(graph, node, Ending::raised, overflow.message(), contradicted(graph, binding));
+    }
+  }
+
+  void run_known_node(const Graph& graph, const Node& node, std::span<const RunValue> values, const Binding& binding,
+                      Outcome& outcome) {
+    try {
       if (known_numbers(graph, node, binding, outcome.results)) return;
       if (auto* structural = find_structural(*node.op)) {
         outcome.results = structural({graph, node, values, binding, *this});

@@ -250,6 +250,10 @@ bool applies(const KnownFault& known, Dtype dtype, const Graph& graph, NodeId no
     const Type& result = graph.type(call.result());
     return result.is_tensor() && result.rank() > 0 && evaluate(result.sizes().back(), sizes) == 1;
   }
+  if (known.when == KnownFault::result_strided) {
+    const Type& result = graph.type(call.result());
+    return result.is_tensor() && !in_order(layout_of(result, sizes));
+  }
   bool found = false;
   for (size_t i = 0; i < call.arguments().size(); ++i) {
     const bool written = writes_operand(*call.op, call.arguments(), i);
@@ -331,17 +335,18 @@ std::vector<KnownFault> parse_known_faults(std::string_view text, const std::str
       rest.remove_prefix(std::min(bar + 3, rest.size()));
     }
     constexpr std::string_view kWhen[] = {
-        "always",      "out_strided", "any_strided", "any_restrided",  "self_overlaps", "drops",
-        "rounds",      "single",      "unsorted",    "one_wide",       "misfit",        "out_restrided",
-        "by_products", "infinite",    "poles",       "strided_rounds", "steps",         "skips",
-        "out_is_read", "no_share",    "told_unique", "coarse",         "accumulates",   "grouped_ones"};
+        "always", "out_strided",    "any_strided",    "any_restrided", "self_overlaps", "drops",       "rounds",
+        "single", "unsorted",       "one_wide",       "misfit",        "out_restrided", "by_products", "infinite",
+        "poles",  "strided_rounds", "steps",          "skips",         "out_is_read",   "no_share",    "told_unique",
+        "coarse", "accumulates",    "result_strided", "grouped_ones"};
     auto when = std::ranges::find(kWhen, fields[2]);
     if (fields[3].empty() || when == std::end(kWhen))
       throw UserError(
           "not `row | dtypes | when | why`, with when one of always, out_strided, any_strided, any_restrided, "
           "self_overlaps, drops, "
           "rounds, single, unsorted, one_wide, misfit, out_restrided, by_products, infinite, poles, "
-          "strided_rounds, steps, skips, out_is_read, no_share, told_unique, coarse, accumulates, grouped_ones",
+          "strided_rounds, steps, skips, out_is_read, no_share, told_unique, coarse, accumulates, result_strided, "
+          "grouped_ones",
           file + ":" + std::to_string(line), "see the head of the file");
     all.push_back({fields[0], fields[1], static_cast<KnownFault::When>(when - std::begin(kWhen)), fields[3]});
   }

@@ -42,6 +42,7 @@ struct KnownFault {
     told_unique,
     coarse,
     accumulates,
+    result_strided,
     grouped_ones
   } when = always;
   std::string why;

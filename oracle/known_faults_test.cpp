@@ -23,5 +23,17 @@ TEST(KnownFaults, GroupsOfAWeightWhoseSizesOfOneLieElsewhere) {
   EXPECT_FALSE(is_known("[6, 2, 3, 1]", "3"));                         // contiguous
 }
 
+// Eager forgets how deep an element of a volume lies, where none is above the least number.
+TEST(KnownFaults, IndicesOfVolumesInChannelsLast) {
+  auto open = [](const std::string& strides) {
+    auto graph = parse_graph("graph @g(%x: f32[2, 2, 3, 6, 3]" + strides +
+                                 ") {\n  %y, %i = aten.max_pool3d_with_indices(%x, [1, 2, 1])\n  return %i\n}",
+                             op_table());
+    return known_in(known_openings(), *graph, {}, {}, false) != nullptr;
+  };
+  EXPECT_TRUE(open(" strides [108, 1, 36, 6, 2]"));
+  EXPECT_FALSE(open(""));
+}
+
 }  // namespace
 }  // namespace lenz::oracle

@@ -118,5 +118,29 @@ TEST(OpenSizes, InsideOfControlFlow) {
   }
 }
 
+// A number that 64 bits don't hold is refused by whoever needs it.
+TEST(OpenSizes, NumbersThatOverflow) {
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+  expect_alike("%r = aten.slice(%x, end=u + u + 1) return %r", {0L, 3L}, {kMost, kMost / 2 + 1}, "where u in 0..");
+}
+
+// Of what a graph reckons in sizes of its inputs nobody says anything there.
+TEST(OpenSizes, SumsOfSizesThatOverflowAreNobodys) {
+  Boxed boxed(DeviceKind::cpu);
+  auto graph = parse_graph(R"(graph @g(%x: f32[s0]) {
+    %n: int s0 = aten.sym_size(%x, 0)
+    %m = lenz.sym_add(%n, 9223372036854775804)
+    %r = aten.slice(%x, end=%m)
+    return %r
+  })",
+                           op_table());
+  auto run = [&](std::string_view sizes) {
+    Binding binding = parse_binding(std::string(sizes), *graph);
+    return Executor(boxed).run(*graph, initial_inputs(*graph, boxed, binding), binding);
+  };
+  EXPECT_EQ(run("s0=3").ending, Ending::finished);
+  EXPECT_THROW(run("s0=4"), UserError);
+}
+
 }  // namespace
 }  // namespace lenz::oracle

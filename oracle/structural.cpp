@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "compiler/base/sym_parts.h"
 #include "compiler/graph/renumber.h"
 #include "compiler/ops/decompose.h"
 #include "compiler/scalar/scalar.h"
@@ -162,6 +163,9 @@ Values print(const StructuralCall& call) {
 
 // Arithmetic and comparisons of symbolic integers, by the scalar primitive that their rows name.
 Values integers(const StructuralCall& call) {
+  const Type& type = call.graph.type(call.node.result());
+  if (type.kind == TypeKind::sym_int && !why_no_value(type.offset, call.binding.lookup()).empty())
+    throw NoValue(type.offset, call.binding.lookup());  // 64 bits don't hold it
   ScalarValue operands[2];
   for (size_t i = 0; i < 2; ++i)
     operands[i] = ScalarValue(integer_of(literal_or_value(call.node.args[i], call.values, call.binding)));
@@ -223,7 +227,7 @@ RunValue literal_or_value(const Arg& arg, std::span<const RunValue> values, cons
     case ArgKind::value: return values[arg.value()];
     case ArgKind::integer: {
       auto known = evaluate(arg.dim(), binding.lookup());
-      if (!known) throw no_value(arg.dim(), binding.lookup());
+      if (!known) throw NoValue(arg.dim(), binding.lookup());
       return number(*known);
     }
     case ArgKind::boolean: return truth_value(arg.boolean());

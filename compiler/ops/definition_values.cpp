@@ -84,6 +84,13 @@ bool DefinitionValues::same(Dim x, Dim y) {
   return x.is_constant() && y.is_constant() ? x.constant() == y.constant() : graph_.assumptions.decide(eq(x, y));
 }
 
+// Lists of sizes are the same where each size is, which symbols may leave open.
+bool DefinitionValues::same(const Arg& a, const Arg& b) {
+  if (a.kind != ArgKind::int_list || b.kind != ArgKind::int_list) return a == b;
+  const auto x = a.dim_list(), y = b.dim_list();
+  return std::ranges::equal(x, y, [&](Dim one, Dim other) { return same(one, other); });
+}
+
 bool DefinitionValues::compare(const Arg& left, std::string_view op, const Arg& right) {
   const Arg a = integer_of(left), b = integer_of(right);
   if (a.kind == ArgKind::integer && b.kind == ArgKind::integer) {
@@ -106,8 +113,7 @@ bool DefinitionValues::compare(const Arg& left, std::string_view op, const Arg& 
            : op == ">"  ? x > y
                         : x >= y;
   }
-  if (op == "==") return a == b;
-  if (op == "!=") return !(a == b);
+  if (op == "==" || op == "!=") return same(a, b) == (op == "==");
   if (a.is_value() || b.is_value()) throw Unsupported("a definition orders a number that only the run knows");
   wrong("these can't be ordered");
 }

@@ -32,6 +32,7 @@ class DefinitionValues {
   int64_t constant(const Arg& a) const { return dim(a).constant(); }
   bool truth(const Arg& a) const;
   bool same(Dim x, Dim y);
+  bool same(const Arg& a, const Arg& b);
   Arg integer_of(const Arg& a) const;
   bool compare(const Arg& left, std::string_view op, const Arg& right);
   Arg arithmetic(char op, const Arg& left, const Arg& right);  // op: + - * / %, or f for //

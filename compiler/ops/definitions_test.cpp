@@ -136,5 +136,21 @@ TEST(Definitions, TakeNumbersThatTheResultsDtypeHasNot) {
   }
 }
 
+// Shapes are the same where all that is known of their sizes says so, and else what is taken for granted is asked.
+TEST(Definitions, CompareSizesAsTheyAreKnown) {
+  auto product = [](std::string_view facts) {
+    auto graph = parse_graph("graph @g(%x: f16[2, 9], %y: f16[s0, s1])" + std::string(facts) +
+                                 " { %r = aten.tensordot(%x, %y, [1], [1]) return %r }",
+                             op_table());
+    const NodeId node = graph->last();
+    expand(*graph, kNone, *graph->node(node).op, graph->node(node).arguments());
+    bool multiplies = false;
+    graph->for_each_node([&](NodeId id) { multiplies |= graph->node(id).op->full_name == "aten.mm"; });
+    return multiplies;
+  };
+  EXPECT_TRUE(product(" where s1 in 2..64 assuming s1 == 9"));
+  EXPECT_FALSE(product(" where s1 in 1..64 assuming s1 == 1"));
+}
+
 }  // namespace
 }  // namespace lenz

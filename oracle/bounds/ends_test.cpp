@@ -128,5 +128,19 @@ TEST(BoundsAtEnds, WhatIsNoNumberOfCertainOperandsIsNone) {
   EXPECT_TRUE(j.with(0, 0, 0.37).mismatch);
 }
 
+// A random op that draws nothing is what its definition says: who fuses keeps it wider, and what overflows is no
+// infinity for them.
+TEST(BoundsAtEnds, WhatDrawsNothingIsJudgedByItsDefinition) {
+  for (const std::string_view op : {"aten.rrelu(%x, 1.0, 1.5)", "aten.leaky_relu(%x, 1.25)"}) {
+    Judged overflow("graph @g(%x: f16[2]) { %y = " + std::string(op) + " %z = aten.isinf(%y) return %z }",
+                    {{-60000, -3}});
+    EXPECT_FALSE(overflow.with(0, 0, 0).mismatch) << op;
+    EXPECT_FALSE(overflow.with(0, 0, 1).mismatch) << op;
+    EXPECT_TRUE(overflow.with(0, 1, 1).mismatch) << op;
+  }
+  Judged written("graph @g(%x: f16[2] mut) { %y = aten.rrelu_(%x) %z = aten.isinf(%y) return %z }", {{-60000, -3}});
+  EXPECT_FALSE(written.verdict().mismatch);
+}
+
 }  // namespace
 }  // namespace lenz::oracle

@@ -45,6 +45,7 @@ Outcome flow_opaque(FlowContext& in, const Call& call);
 Outcome flow_unwritten(FlowContext& in, const Call& call);  // memory as it comes
 Outcome flow_bits(FlowContext& in, const Call& call);       // the operand's bits, read as another dtype
 Outcome flow_random(FlowContext& in, const Call& call);     // drawn in the graph's own dtypes
+bool definition_draws(const Call& call);                    // of a random op: with these arguments
 
 // Planes of one tensor in another dtype.
 Planes converted(const Planes& planes, Dtype from, Dtype to, Formula formula);

@@ -6,6 +6,7 @@
 
 #include "compiler/graph/alias.h"
 #include "compiler/graph/drawing.h"
+#include "compiler/ops/decompose.h"
 #include "compiler/ops/draws.h"
 #include "compiler/scalar/rounding.h"
 #include "oracle/bounds/flow_parts.h"
@@ -152,6 +153,23 @@ std::optional<Passed> passed_through(FlowContext& in, const Call& call) {
   return passed;
 }
 }  // namespace
+
+bool definition_draws(const Call& call) {
+  const OpDef& op = *call.op;
+  Graph scratch(call.graph->shared_context(), call.graph->ops(), "definition");
+  for (const Type* type : call.types) scratch.add_input({}, type);
+  SmallVec<Arg, 12> args;
+  for (size_t i = 0; i < call.args.size(); ++i)
+    if (!op.schema.params[i].is_out) args.push_back(call.args[i]);
+  try {
+    expand(scratch, kNone, op.base ? *op.base : op, args);
+  } catch (const Error&) {
+    return true;
+  }
+  bool draws = false;
+  scratch.for_each_node([&](NodeId id) { draws = draws || scratch.node(id).op->has(Trait::random); });
+  return draws;
+}
 
 Outcome flow_random(FlowContext& in, const Call& call) {
   std::vector<RunValue> narrow = narrowed(call);

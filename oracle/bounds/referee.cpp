@@ -199,17 +199,18 @@ struct Referee::Impl final : NodeMachine {
     return std::ranges::any_of(call.numbers, [&](const auto& n) { return store.number_error(n.second) > 0; });
   }
 
-  // Who lowers an op without a sampling of its own draws as its definition does, and leaves the stream where that does.
-  bool draws_by_definition(const OpDef& op) const {
-    const OpDef& row = op.base ? *op.base : op;
-    return stream && !has_sampling(row) && !row.decompose.empty();
+  // Who lowers an op without a sampling of its own draws as its definition does, and leaves the stream where that does;
+  // and draws nothing where that draws nothing.
+  bool draws_by_definition(const Call& call) const {
+    const OpDef& row = call.op->base ? *call.op->base : *call.op;
+    return !has_sampling(row) && !row.decompose.empty() && (stream || !definition_draws(call));
   }
 
   // `dtypes`: of the results in the graph's own terms; a variant that writes may compute in another one first.
   Outcome run_unsigned(const Call& call, std::vector<Dtype>& dtypes) {
     const OpDef& op = *call.op;
     FlowContext in = context();
-    if (op.has(Trait::random) && !draws_by_definition(op)) return flow_random(in, call);
+    if (op.has(Trait::random) && !draws_by_definition(call)) return flow_random(in, call);
     if (op.each) return run_each(call);
     if (op.variant != VariantKind::functional) return run_writing(call);
     bool bits = op.has(Trait::movement) && op.schema.find("dtype") >= 0;

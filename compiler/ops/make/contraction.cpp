@@ -256,7 +256,7 @@ Sizes a_convolution(CallMaker& m, size_t dims, bool transposed, bool batched) {
   // Eager's kernel for bf16 dies on some dilated convolutions with channels-last operands.
   bool dilated = std::ranges::any_of(dilation, [](int64_t v) { return v > 1; });
   if (d == Dtype::bf16 && dilated) wish.format = MemoryFormat::contiguous;
-  if (ambiguous || dims == 3) wish.plain = true;  // in 3-D: see the row's exception
+  if (ambiguous) wish.plain = true;
   m.set("input", m.tensor(wish));
   wish.sizes = weight;
   m.set("weight", m.tensor(wish));

@@ -122,7 +122,8 @@ void power_sum(CallMaker& m) {
   m.set("self", self);
   m.set("ord", an_order(m, true));
   set_dims(m, self, true);
-  set_norm_dtype(m, m.type(self).dtype);
+  const bool complex = is_complex(m.type(self).dtype);
+  if (m.choose().flip()) m.set("dtype", Arg::of_dtype(m.a_dtype(complex ? dtypes::complexes : dtypes::floats)));
 }
 
 void norm(CallMaker& m) {

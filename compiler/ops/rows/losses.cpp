@@ -390,11 +390,11 @@ void classes(RowSink& t) {
       "Tensor",
       above);
   above.variants = {};
+  above.infer = rule::nll_loss_nd;
   above.generate = make::nll_loss_nd;
   above.decompose = R"(
     if rank(%self) <= 2 { return aten.nll_loss(%self, %target, $weight, $reduction, $ignore_index) }
     if rank(%self) == 4 { return aten.nll_loss2d(%self, %target, $weight, $reduction, $ignore_index) }
-    if rank(%target) != rank(%self) - 1 { raise "`target` must have the shape of `self` without the classes" }
     $area = product(drop(shape(%self), 2))
     $image = choose(numel(%self) == 0, [0, 0], [1, $area])
     $labels = choose(numel(%target) == 0, [0, 0], [1, product(drop(shape(%target), 1))])

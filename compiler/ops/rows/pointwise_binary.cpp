@@ -185,6 +185,7 @@ void power_rows(RowSink& t) {
         meaning(LENZ_F64_OR_C128("$self", "%exponent") "return aten.pow($self, aten._to_copy(%exponent, dtype=$d))",
                 exact(false, "Scalar_out", {})));
 #undef LENZ_F64_OR_C128
+  // Of an integral exponent eager takes the lower half, as an int, and rounds once: no power on the way overflows.
   t.row("ldexp.Tensor(Tensor self, Tensor other) -> Tensor", {.variants = {true, "out", {}, OutRule::direct, ""},
                                                               .traits = elementwise | makes_float,
                                                               .infer = rule::ldexp,
@@ -193,7 +194,16 @@ void power_rows(RowSink& t) {
                                                               .raises = "a bool exponent of a float",
                                                               .decompose = R"(
     if is_float(%self) and is_integral(%other) {
-      return aten.mul(%self, aten.pow(2.0, aten._to_copy(%other, dtype=dtype(%self))))
+      %n = aten._to_copy(%other, dtype=i32)
+      if dtype(%self) == f64 {
+        %n = aten.clamp(%n, -2100, 2100)
+        %part = aten.div(%n, 3, rounding_mode="trunc")
+        %power = aten.pow(2.0, aten._to_copy(%part, dtype=f64))
+        %rest = aten.pow(2.0, aten._to_copy(aten.sub(%n, aten.mul(%part, 2)), dtype=f64))
+        return aten.mul(aten.mul(aten.mul(%self, %power), %power), %rest)
+      }
+      %power = aten.pow(2.0, aten._to_copy(aten.clamp(%n, -400, 400), dtype=f64))
+      return aten._to_copy(aten.mul(aten._to_copy(%self, dtype=f64), %power), dtype=dtype(%self))
     }
     if is_integral(%self) or dtype(%self) == f32 { return aten.mul(%self, aten.pow(2.0, %other)) }
     %two = aten.scalar_tensor(2.0, dtype=dtype(%self), device=device(%self))

@@ -397,8 +397,9 @@ void norms(RowSink& t) {
          %size = aten.abs(%x)
          %wide = aten._to_copy(%size, dtype=compute_dtype(%size))
          return aten._to_copy(aten.sum.dim_IntList(aten.pow(%wide, $ord), $dims, $keepdim), dtype=dtype(%size)))",
-       .exception = "with a dtype eager converts any other first, and drops imaginary parts: `has no kernel for`, "
-                    "`must be complex just where the tensor is`"});
+       .exception = "with a dtype eager converts integers first, gives a complex tensor's sum in real numbers too, or "
+                    "drops its imaginary parts, and of no elements takes integers: `has no kernel for`, `must be "
+                    "complex just where the tensor is`, `needs a floating or complex dtype`"});
   t.row("dist(Tensor self, Tensor other, Scalar p=2) -> Tensor",
         {.variants = {.out = "out", .out_rule = OutRule::same_dtype},
          .traits = reduction,

@@ -1,5 +1,7 @@
 #include "compiler/ops/rules/activation.h"
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "compiler/ops/rules/elementwise.h"
@@ -177,6 +179,26 @@ void elu_backward(Infer& in) {
   activation_backward(in);
 }
 
+namespace {
+// Which strides oneDNN describes: those of a dim that is there once step over the dims below it. Of open ones nobody
+// asks.
+bool suits_one_dnn(const Type& t) {
+  SmallVec<std::array<int64_t, 2>, 6> dims;  // stride and size
+  for (size_t d = 0; d < t.rank(); ++d) {
+    if (!t.sizes()[d].is_constant() || !t.strides()[d].is_constant() || t.sizes()[d].is(0)) return true;
+    if (!t.sizes()[d].is(1) && !t.strides()[d].is(0))
+      dims.push_back({t.strides()[d].constant(), t.sizes()[d].constant()});
+  }
+  std::ranges::sort(dims);
+  int64_t least = 1;
+  for (const auto& [stride, size] : dims) {
+    if (stride < least) return false;
+    least = stride * size;
+  }
+  return true;
+}
+}  // namespace
+
 void gelu_backward(Infer& in) {
   check_approximate(in);
   const Type &grad = in.tensor("grad_output"), &self = in.tensor("self");
@@ -187,6 +209,7 @@ void gelu_backward(Infer& in) {
     in.require(grad.rank() == self.rank(), "the operands must have one shape");
     for (size_t i = 0; i < self.rank(); ++i)
       in.require(eq(grad.sizes()[i], self.sizes()[i]), "the operands must have one shape");
+    in.require(suits_one_dnn(grad), "the gradient's elements must not share places");
   }
   activation_backward(in);
 }

@@ -33,6 +33,23 @@ bool has_kernel_in_3d(Dtype dtype) {
   return dtype == Dtype::f32 || dtype == Dtype::bf16 || (dtype == Dtype::f16 && computes_in_half);
 }
 
+// Whether eager takes that kernel: in f32 where several groups or images, many elements or a kernel of more than 3 by 3
+// are worth it; never where a transposed result gets more rows at its end than its stride has.
+bool takes_kernel_in_3d(Infer& in, const Type& input, const Type& weight) {
+  constexpr int64_t kFew = 20480, kSmall = 3;
+  const size_t dims = input.rank() - 2;
+  if (in.boolean("transposed")) {
+    const DimVec stride = spatial(in, "stride", dims), extra = spatial(in, "output_padding", dims);
+    for (size_t i = 0; i < dims; ++i)
+      if (in.decide(ge(extra[i], stride[i]))) return false;
+  }
+  if (input.dtype != Dtype::f32) return true;
+  if (in.decide(gt(in.integer("groups"), 1)) || in.decide(gt(input.sizes()[0], 1))) return true;
+  const auto kernel = weight.sizes().last(2);
+  if (in.decide(gt(kernel[0], kSmall)) && in.decide(gt(kernel[1], kSmall))) return true;
+  return in.decide(gt(numel(input.sizes().first(dims + 1)), kFew));
+}
+
 // What the kernels write: channels-last if the input or the weight suggests it.
 DimVec convolution_strides(Infer& in, const Type& input, const Type& weight, std::span<const Dim> sizes) {
   auto last = [&](const Type& t) { return suggested_format(in, t) != MemoryFormat::contiguous; };
@@ -43,8 +60,9 @@ DimVec convolution_strides(Infer& in, const Type& input, const Type& weight, std
     strides.erase(2);
     return strides;
   }
-  const bool has_kernel = sizes.size() == 4 || has_kernel_in_3d(input.dtype);
-  return has_kernel && (last(input) || last(weight)) ? channels_last_strides(sizes) : contiguous_strides(sizes);
+  const bool volumes = sizes.size() == 5;
+  if ((volumes && !has_kernel_in_3d(input.dtype)) || (!last(input) && !last(weight))) return contiguous_strides(sizes);
+  return volumes && !takes_kernel_in_3d(in, input, weight) ? contiguous_strides(sizes) : channels_last_strides(sizes);
 }
 
 // Of no images eager makes the input times a number, and looks at it in the result's sizes.

@@ -1,5 +1,6 @@
 #include "compiler/ops/rules/loss.h"
 
+#include "compiler/ops/decompose.h"
 #include "compiler/ops/rules/elementwise.h"
 
 namespace lenz::rule {
@@ -126,6 +127,17 @@ void nll_loss2d(Infer& in) {
   if (in.constant("reduction") == 0) sizes = DimVec(target.sizes());
   in.result(contiguous_tensor(self.dtype, sizes, self.device));
   in.result(contiguous_tensor(self.dtype, {}, self.device));
+}
+
+void nll_loss_nd(Infer& in) {
+  const Type &self = in.tensor("self"), &target = in.tensor("target");
+  if (self.rank() == 3 || self.rank() > 4) {
+    in.require(target.rank() + 1 == self.rank(), "`target` must have the shape of `self` without the classes");
+    for (size_t d = 1; d < target.rank(); ++d)
+      in.require(eq(target.sizes()[d], self.sizes()[d + 1]),
+                 "`target` must have the shape of `self` without the classes");
+  }
+  composite(in);
 }
 
 void nll_loss_backward(Infer& in) {

@@ -12,6 +12,7 @@ void binary_cross_entropy(Infer& in);
 void pointwise_loss_backward(Infer& in);  // zeros_like(first) by way of the legacy format: contiguous
 void nll_loss(Infer& in);                 // one or a batch of rows
 void nll_loss2d(Infer& in);
+void nll_loss_nd(Infer& in);  // one, a batch, an image or what has other dims
 void nll_loss_backward(Infer& in);
 void histc(Infer& in);
 void bincount(Infer& in);

@@ -194,7 +194,13 @@ Dtype norm_dtype(Infer& in) {
 }
 }  // namespace
 
-void power_sum(Infer& in) { in.result(reduced(in, to_real(norm_dtype(in)))); }
+// Unlike a norm's, its `dtype` may be narrower than the tensor's.
+void power_sum(Infer& in) {
+  const Dtype self = in.tensor(0).dtype, d = in.dtype("dtype").value_or(self);
+  require_inexact(in, d);
+  in.require(is_complex(d) == is_complex(self), "`dtype` must be complex just where the tensor is");
+  in.result(reduced(in, to_real(d)));
+}
 
 void vector_norm(Infer& in) {
   Dtype d = norm_dtype(in);

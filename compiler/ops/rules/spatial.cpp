@@ -139,10 +139,14 @@ TensorType adaptive_result(Infer& in, MemoryFormat format) {
 void adaptive_avg_pool(Infer& in) {
   const Type& self = in.tensor("self");
   size_t dims = spatial_dims(in);
-  // The public op takes a mean where one element is left.
+  // The public op takes a mean where one element is left, and lays that otherwise than a pool of other sizes only where
+  // channels come last.
   bool to_one = in.op().schema.packet[0] != '_' && dims > 1;  // op name: ATen's mark of what is not public
-  for (Dim d : window(in, "output_size", dims)) to_one = to_one && d.is(1);
   DimVec target = window(in, "output_size", dims);
+  for (Dim d : target) to_one = to_one && (!d.is_constant() || d.is(1));
+  const bool channels_last =
+      to_one && self.rank() == dims + 2 && suggested_format(in, self) != MemoryFormat::contiguous;
+  for (Dim d : target) to_one = to_one && (channels_last ? in.is_one(d) : d.is(1));
   if (dims == 1 && target[0].is(1) && (self.rank() == 2 || self.rank() == 3) && in.is_zero(numel(self.sizes()))) {
     DimVec sizes(self.sizes());  // the mean of a row with nothing in it
     sizes.back() = Dim(1);
@@ -158,7 +162,7 @@ void adaptive_avg_pool(Infer& in) {
   DimVec sizes(self.sizes());
   for (size_t i = self.rank() - dims; i < self.rank(); ++i) sizes[i] = Dim(1);
   TensorType t = contiguous_tensor(self.dtype, sizes, self.device);
-  if (self.rank() == dims + 2 && suggested_format(in, self) != MemoryFormat::contiguous) {
+  if (channels_last) {
     // The mean is restrided as a channels-last tensor: the batch steps over channels, and so do the single elements.
     Dim c = self.sizes()[1];
     t.strides = DimVec(self.rank(), c);
