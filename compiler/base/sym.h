@@ -23,6 +23,8 @@
 #include <string_view>
 #include <vector>
 
+#include "compiler/base/shared.h"
+
 namespace lenz {
 
 class SymPool;
@@ -176,6 +178,7 @@ struct Congruence {
 struct SymbolMask {
   uint64_t low = 0, high = 0;  // a bit for each symbol's id modulo 64, and for what is left of it
   bool meets(const SymbolMask& o) const { return (low & o.low) != 0 && (high & o.high) != 0; }
+  bool covers(const SymbolMask& o) const { return (o.low & ~low) == 0 && (o.high & ~high) == 0; }
   bool empty() const { return low == 0; }
   void add(uint32_t id) {
     low |= uint64_t{1} << (id % 64);
@@ -189,6 +192,7 @@ struct SymbolMask {
 
 // What is known about the symbols of one graph. A symbol without a fact is any integer >= 0 (it is a size).
 // Facts are about the symbols of one pool, which must outlive them. Queries may make nodes in it.
+// Copies share what they have in common: they cost what was learnt since, whatever a graph knows of its symbols.
 class Facts {
  public:
   // Intersects with what is known; for a symbol that no fact is about yet it replaces "any integer >= 0". A UserError
@@ -210,8 +214,12 @@ class Facts {
   int64_t hint(const SymNode* symbol) const;
   std::optional<int64_t> hint(Dim dim) const;
 
-  const std::vector<Cond>& conditions() const { return conditions_; }  // as added, ranges apart
-  const std::vector<std::pair<const SymNode*, Range>>& ranges() const { return ranges_; }
+  struct Declared {
+    const SymNode* symbol;
+    Range range;
+  };
+  const SharedList<Cond>& conditions() const { return conditions_; }  // as added, ranges apart
+  std::vector<Declared> ranges() const;  // in order of declaration
 
   static constexpr size_t kMaxConditions = 4096;
 
@@ -225,34 +233,34 @@ class Facts {
     Range range{0, std::nullopt};
     Congruence congruence;
     std::optional<Dim> solved;  // equals this, in which no solved symbol occurs
-    int32_t declared = -1;      // index into ranges_
+    std::optional<Range> declared;
+    bool in_conditions = false;
   };
-  struct Bound {  // dim >= 0
+  struct Bound {  // dim >= 0, or dim is not 0
     Dim dim;
     SymbolMask symbols;
   };
-  struct Hints {  // kept from question to question, so that a fact that agrees with them leaves them alone
-    std::vector<std::optional<int64_t>> values;  // by symbol id
-    uint64_t version = 0;                        // of the facts that they were made for
+  struct Rewrite {  // an atom or product that equals a smaller dim
+    Dim from, to;
+    SymbolMask symbols;  // of both
   };
-
-  struct Proven {
-    Cond cond{};
-    Truth truth = Truth::unknown;
-    uint64_t version = UINT64_MAX;  // of the facts that it follows from
-  };
+  struct Hints;  // kept from question to question, so that a fact that agrees with them leaves them alone
+  struct Proven;
 
   void declare(const SymNode* symbol, const Range& first, const Range& range);
+  void next_version();
 
-  std::vector<std::pair<const SymNode*, Range>> ranges_;  // in order of declaration
-  std::vector<Cond> conditions_;
-  std::vector<Known> known_;                   // by symbol id
-  std::vector<Bound> bounds_;                  // conditions on several symbols
-  std::vector<Dim> nonzero_;                   // dims that are not 0
-  std::vector<std::pair<Dim, Dim>> rewrites_;  // an atom or product that equals a smaller dim
-  uint64_t version_ = 0;                       // counts additions
-  mutable Hints hints_;
-  mutable std::vector<Proven> proven_;  // by hash; holds dims that callers made, and they live as long as the pool
+  SharedList<uint32_t> declared_;  // symbol ids, in order
+  SharedList<Cond> conditions_;
+  SharedTable<Known> known_;     // by symbol id
+  SharedList<uint32_t> solved_;  // symbol ids
+  SharedList<Bound> bounds_;     // conditions on several symbols
+  SharedList<Bound> nonzero_;
+  SharedList<Rewrite> rewrites_;
+  uint64_t version_ = 0;  // no other facts, unless these were copied from them or they from these, have the same
+  mutable std::shared_ptr<Hints> hints_;       // of copies too, until they differ
+  mutable SharedList<uint32_t> unhinted_;      // ids of symbols of which something was learnt since
+  mutable std::shared_ptr<Proven[]> proven_;   // by hash; holds dims that callers made, and they live as long as the pool
 };
 
 }  // namespace lenz

@@ -133,7 +133,8 @@ Congruence FactsReader::congruence(Dim dim) const {
   Range r = node->kind == SymKind::symbol ? symbol_range(node) : Range{};
   if (r.low && r.low == r.high) return {0, *r.low};
   Congruence out = node_congruence(node);
-  for (const auto& [atom, value] : facts_.rewrites_) {  // (X + c) % k = r says that X = r - c (mod k)
+  for (const auto [atom, value, symbols] : facts_.rewrites_) {  // (X + c) % k = r says that X = r - c (mod k)
+    if (!symbols.covers(node->symbols)) continue;
     if (atom.node()->kind != SymKind::mod || !value.is_constant() || !atom.node()->args()[1].is_constant()) continue;
     SumView a(dim), b(atom.node()->args()[0]);
     bool same = a.terms().size() == b.terms().size();

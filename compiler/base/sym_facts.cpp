@@ -4,6 +4,7 @@
 #include "compiler/base/sym_facts.h"
 
 #include <algorithm>
+#include <atomic>
 
 #include "compiler/base/sym_overflow.h"
 
@@ -65,42 +66,60 @@ int64_t content(Dim dim) {
 
 }  // namespace
 
-SymbolMask symbol_mask(Dim dim) {
-  SymbolMask mask;
-  for_each_symbol(dim, [&](const SymNode* s) { mask.add(s->id); });
-  return mask;
-}
-
 bool mentions(Dim dim, const SymNode* symbol) {
-  bool found = false;
-  for_each_symbol(dim, [&](const SymNode* s) { found = found || s == symbol; });
-  return found;
+  if (dim.is_constant()) return false;
+  const SymNode* node = dim.node();
+  if (!node->symbols.meets(symbol->symbols)) return false;
+  switch (node->kind) {
+    case SymKind::symbol: return node == symbol;
+    case SymKind::sum:
+      return std::ranges::any_of(node->terms(), [&](const SymTerm& t) { return mentions(Dim(t.monomial), symbol); });
+    case SymKind::product:
+      return std::ranges::any_of(node->factors(), [&](const SymFactor& f) { return mentions(Dim(f.atom), symbol); });
+    case SymKind::floor_div:
+    case SymKind::mod:
+    case SymKind::min:
+    case SymKind::max:
+    case SymKind::call: return std::ranges::any_of(node->args(), [&](Dim d) { return mentions(d, symbol); });
+  }
+  return false;
 }
 
 FactsLearner::FactsLearner(Facts& facts)
     : facts_(facts),
-      known_size_(facts.known_.size()),
+      solved_(facts.solved_.size()),
       bounds_(facts.bounds_.size()),
       nonzero_(facts.nonzero_.size()),
       rewrites_(facts.rewrites_.size()) {}
 
 FactsLearner::~FactsLearner() {
   if (kept_) return;
-  for (size_t i = touched_.size(); i-- > 0;) facts_.known_[touched_[i].first] = touched_[i].second;
-  facts_.known_.resize(known_size_);
+  for (size_t i = touched_.size(); i-- > 0;) {
+    const auto& [id, before] = touched_[i];
+    if (before.symbol == nullptr)
+      facts_.known_.unmake(id);
+    else
+      facts_.known_.change(id) = before;
+  }
   if (saved_) {
     facts_.bounds_ = std::move(saved_->bounds);
     facts_.nonzero_ = std::move(saved_->nonzero);
     facts_.rewrites_ = std::move(saved_->rewrites);
   }
-  facts_.bounds_.resize(bounds_);
-  facts_.nonzero_.resize(nonzero_);
-  facts_.rewrites_.resize(rewrites_);
+  facts_.solved_.truncate(solved_);
+  facts_.bounds_.truncate(bounds_);
+  facts_.nonzero_.truncate(nonzero_);
+  facts_.rewrites_.truncate(rewrites_);
+}
+
+void FactsLearner::keep() {
+  kept_ = true;
+  if (!facts_.hints_) return;  // whoever asks first looks at all symbols
+  for (const auto& touched : touched_) facts_.unhinted_.push_back(touched.first);
 }
 
 Facts::Known& FactsLearner::known(const SymNode* symbol) {
-  if (facts_.known_.size() <= symbol->id) facts_.known_.resize(size_t{symbol->id} + 1);
-  Facts::Known& k = facts_.known_[symbol->id];
+  Facts::Known& k = facts_.known_.change(symbol->id);
   LENZ_CHECK(k.symbol == nullptr || k.symbol == symbol, "facts about symbols of two pools");
   touched_.emplace_back(symbol->id, k);
   k.symbol = symbol;
@@ -108,7 +127,8 @@ Facts::Known& FactsLearner::known(const SymNode* symbol) {
 }
 
 bool FactsLearner::solved(const SymNode* symbol) const {
-  return symbol->id < facts_.known_.size() && facts_.known_[symbol->id].solved;
+  const Facts::Known* k = facts_.known_.find(symbol->id);
+  return k != nullptr && k->solved;
 }
 
 bool FactsLearner::assume_range(const SymNode* symbol, const Range& range) {
@@ -121,9 +141,12 @@ bool FactsLearner::assume_range(const SymNode* symbol, const Range& range) {
   changed_.add(symbol->id);
   // What it is a factor of may be divided by it now.
   if (now_positive) {
-    relearn_rewrites([&](Dim atom, Dim value) { return mentions(atom, symbol) && mentions(value, symbol); });
-    for (const Facts::Bound& b : facts_.bounds_)
-      if (mentions(b.dim, symbol)) pending_.push_back({Pending::Kind::nonnegative, b.dim, {}});
+    relearn_rewrites(symbol->symbols,
+                     [&](Dim atom, Dim value) { return mentions(atom, symbol) && mentions(value, symbol); });
+    for (const auto run : facts_.bounds_.runs())
+      for (const Facts::Bound& b : run)
+        if (b.symbols.meets(symbol->symbols) && mentions(b.dim, symbol))
+          pending_.push_back({Pending::Kind::nonnegative, b.dim, {}});
   }
   if (k.solved) {
     if (next.low) pending_.push_back({Pending::Kind::nonnegative, *k.solved - *next.low, {}});
@@ -162,8 +185,8 @@ bool FactsLearner::assume_congruence(Dim dim, int64_t modulus, int64_t residue) 
   if (!both) return false;
   if (k.congruence == *both) return true;
   k.congruence = *both;
-  for (const auto& [atom, value] : facts_.rewrites_)  // others may learn from it now
-    if (atom.node()->kind == SymKind::mod && atom.node()->args()[1].is_constant() && value.is_constant() &&
+  for (const auto [atom, value, symbols] : facts_.rewrites_)  // others may learn from it now
+    if (symbols.meets(open.monomial->symbols) && atom.node()->kind == SymKind::mod && atom.node()->args()[1].is_constant() && value.is_constant() &&
         mentions(atom, open.monomial))
       pending_.push_back(
           {Pending::Kind::congruent, atom.node()->args()[0], {atom.node()->args()[1].constant(), value.constant()}});
@@ -178,9 +201,9 @@ void FactsLearner::keep_remainder(Dim dim, int64_t modulus, int64_t residue) {
   SymTerm t = view.terms()[0];
   int64_t value = static_cast<int64_t>(floor_rest(residue, modulus)) - view.constant();
   if (value % t.coefficient != 0) return;
-  std::pair<Dim, Dim> fact{Dim(t.monomial), Dim(value / t.coefficient)};
-  for (const auto& known : facts_.rewrites_)
-    if (known == fact) return;
+  const Facts::Rewrite fact{Dim(t.monomial), Dim(value / t.coefficient), t.monomial->symbols};
+  for (const Facts::Rewrite known : facts_.rewrites_)
+    if (known.from == fact.from && known.to == fact.to) return;
   facts_.rewrites_.push_back(fact);
 }
 
@@ -206,8 +229,8 @@ bool FactsLearner::assume_remainder(Dim dim, bool& done) {
 }
 
 void FactsLearner::keep_bound(Dim dim) {
-  for (const Facts::Bound& b : facts_.bounds_)
-    if (b.dim == dim) return;
+  for (const auto run : facts_.bounds_.runs())
+    if (std::ranges::find(run, dim, &Facts::Bound::dim) != run.end()) return;
   facts_.bounds_.push_back({dim, symbol_mask(dim)});
   pending_.push_back({Pending::Kind::tighten, dim, {}});
 }
@@ -341,7 +364,9 @@ bool FactsLearner::assume_nonzero(Dim dim) {
   Range r = reader.range(dim);
   if (r.low && *r.low == 0) return assume_nonnegative(dim - 1);
   if (r.high && *r.high == 0) return assume_nonnegative(-dim - 1);
-  if (std::ranges::find(facts_.nonzero_, dim) == facts_.nonzero_.end()) facts_.nonzero_.push_back(dim);
+  for (const auto run : facts_.nonzero_.runs())
+    if (std::ranges::find(run, dim, &Facts::Bound::dim) != run.end()) return true;
+  facts_.nonzero_.push_back({dim, symbol_mask(dim)});
   return true;
 }
 
@@ -482,14 +507,15 @@ bool FactsLearner::settle() {
       SymbolMask mask = changed_;
       changed_ = {};
       for (size_t i = 0; i < facts_.bounds_.size() && budget_ > 0; ++i) {
-        if (!facts_.bounds_[i].symbols.meets(mask)) continue;
+        const auto [bound, symbols] = facts_.bounds_[i];
+        if (!symbols.meets(mask)) continue;
         --budget_;
-        Dim bound = facts_.bounds_[i].dim, simpler = FactsReader(facts_).normalize(bound);
+        Dim simpler = FactsReader(facts_).normalize(bound);
         if (!(simpler == bound)) pending_.push_back({Pending::Kind::nonnegative, simpler, {}});
         if (!tighten(bound)) return false;
       }
-      for (Dim d : facts_.nonzero_) {  // what is not 0 may now be smaller, or end at 0
-        if (!symbol_mask(d).meets(mask) || --budget_ < 0) continue;
+      for (const auto [d, symbols] : facts_.nonzero_) {  // what is not 0 may now be smaller, or end at 0
+        if (!symbols.meets(mask) || --budget_ < 0) continue;
         Dim simpler = FactsReader(facts_).normalize(d);
         if (!(simpler == d)) pending_.push_back({Pending::Kind::nonzero, simpler, {}});
         Range r = FactsReader(facts_).range(d);
@@ -516,26 +542,39 @@ bool FactsLearner::assume(const Cond& cond) {
 }
 
 void Facts::declare(const SymNode* symbol, const Range& first, const Range& range) {
-  Known& k = known_[symbol->id];
-  if (k.declared < 0) {
-    k.declared = static_cast<int32_t>(ranges_.size());
-    ranges_.emplace_back(symbol, first);
+  const Known* before = known_.find(symbol->id);
+  const Range declared = intersect_ranges(before->declared.value_or(first), range);
+  if (before->declared == declared) return;
+  if (!before->declared) declared_.push_back(symbol->id);
+  known_.change(symbol->id).declared = declared;
+}
+
+std::vector<Facts::Declared> Facts::ranges() const {
+  std::vector<Declared> out;
+  out.reserve(declared_.size());
+  for (uint32_t id : declared_) {
+    const Known& k = *known_.find(id);
+    out.push_back({k.symbol, *k.declared});
   }
-  Range& declared = ranges_[static_cast<size_t>(k.declared)].second;
-  declared = intersect_ranges(declared, range);
+  return out;
+}
+
+void Facts::next_version() {
+  static std::atomic<uint64_t> latest{0};
+  version_ = ++latest;
 }
 
 void Facts::set_range(const SymNode* symbol, Range range) {
   constexpr Range kSize{0, std::nullopt};
   FactsLearner learner(*this);
-  bool is_new = symbol->id >= known_.size() || known_[symbol->id].symbol == nullptr;
+  bool is_new = !known_.contains(symbol->id);
   if (is_new) learner.known(symbol).range = Range{};
   bool empty = range.low && range.high && *range.low > *range.high;
   if (empty || !learner.assume_range(symbol, range) || !learner.settle())
     throw UserError("the range of " + std::string(symbol_name(symbol)) + " leaves no value");
   learner.keep();
   declare(symbol, is_new ? Range{} : kSize, range);
-  ++version_;
+  next_version();
 }
 
 namespace {
@@ -556,8 +595,15 @@ bool Facts::add(const Cond& cond) {
   Truth truth = prove(cond);
   if (truth == Truth::no) return false;
   if (cond.lhs.is_constant() && cond.rhs.is_constant()) return true;
-  for (const Cond& c : conditions_)
-    if (c == cond) return true;
+  bool may_stand = true;  // among the conditions
+  for (Dim side : {cond.lhs, cond.rhs})
+    for_each_symbol(side, [&](const SymNode* s) {
+      const Known* k = known_.find(s->id);
+      may_stand = may_stand && k != nullptr && k->in_conditions;
+    });
+  if (may_stand)
+    for (const auto run : conditions_.runs())
+      if (std::ranges::find(run, cond) != run.end()) return true;
   if (conditions_.size() >= kMaxConditions) throw UserError("more than 4096 conditions on dimensions");
   FactsLearner learner(*this);
   for (Dim side : {cond.lhs, cond.rhs}) for_each_symbol(side, [&](const SymNode* s) { learner.known(s); });
@@ -567,8 +613,12 @@ bool Facts::add(const Cond& cond) {
     declare(bound->first, {0, std::nullopt}, bound->second);
   } else {
     conditions_.push_back(cond);
+    for (Dim side : {cond.lhs, cond.rhs})
+      for_each_symbol(side, [&](const SymNode* s) {
+        if (!known_.find(s->id)->in_conditions) known_.change(s->id).in_conditions = true;
+      });
   }
-  ++version_;
+  next_version();
   return true;
 }
 

@@ -144,7 +144,7 @@ bool ProgramVerifier::told_by_dims(const Kernel& n, const Access& a, const Acces
     bool known = true, outside = true;
     if (!a.index[d].is_constant())
       for_each_symbol(a.index[d], [&](const SymNode* s) {
-        const bool of_nest = !scope.bound.contains(s) && !of_kernel.mentions_axis(Dim(s));
+        const bool of_nest = !scope.bound.contains(symbol_id(s)) && !of_kernel.mentions_axis(Dim(s));
         outside = outside && !of_nest;
         if (!of_nest || added.contains(s)) return;
         const auto *of_a = axis_of(a, s), *of_b = axis_of(b, s);
