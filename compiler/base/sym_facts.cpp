@@ -143,10 +143,10 @@ bool FactsLearner::assume_range(const SymNode* symbol, const Range& range) {
   if (now_positive) {
     relearn_rewrites(symbol->symbols,
                      [&](Dim atom, Dim value) { return mentions(atom, symbol) && mentions(value, symbol); });
-    for (const auto run : facts_.bounds_.runs())
-      for (const Facts::Bound& b : run)
-        if (b.symbols.meets(symbol->symbols) && mentions(b.dim, symbol))
-          pending_.push_back({Pending::Kind::nonnegative, b.dim, {}});
+    facts_.bounds_.any_of(symbol->symbols, [&](const Facts::Bound& b) {
+      if (mentions(b.dim, symbol)) pending_.push_back({Pending::Kind::nonnegative, b.dim, {}});
+      return false;
+    });
   }
   if (k.solved) {
     if (next.low) pending_.push_back({Pending::Kind::nonnegative, *k.solved - *next.low, {}});
@@ -185,11 +185,13 @@ bool FactsLearner::assume_congruence(Dim dim, int64_t modulus, int64_t residue) 
   if (!both) return false;
   if (k.congruence == *both) return true;
   k.congruence = *both;
-  for (const auto [atom, value, symbols] : facts_.rewrites_)  // others may learn from it now
-    if (symbols.meets(open.monomial->symbols) && atom.node()->kind == SymKind::mod && atom.node()->args()[1].is_constant() && value.is_constant() &&
-        mentions(atom, open.monomial))
-      pending_.push_back(
-          {Pending::Kind::congruent, atom.node()->args()[0], {atom.node()->args()[1].constant(), value.constant()}});
+  facts_.rewrites_.any_of(open.monomial->symbols, [&](const Facts::Rewrite& r) {  // others may learn from it now
+    const SymNode* atom = r.from.node();
+    if (atom->kind == SymKind::mod && atom->args()[1].is_constant() && r.to.is_constant() &&
+        mentions(r.from, open.monomial))
+      pending_.push_back({Pending::Kind::congruent, atom->args()[0], {atom->args()[1].constant(), r.to.constant()}});
+    return false;
+  });
   Range range = k.range;
   return round_inwards(range, *both) && assume_range(open.monomial, range);
 }
@@ -202,9 +204,9 @@ void FactsLearner::keep_remainder(Dim dim, int64_t modulus, int64_t residue) {
   int64_t value = static_cast<int64_t>(floor_rest(residue, modulus)) - view.constant();
   if (value % t.coefficient != 0) return;
   const Facts::Rewrite fact{Dim(t.monomial), Dim(value / t.coefficient), t.monomial->symbols};
-  for (const Facts::Rewrite known : facts_.rewrites_)
-    if (known.from == fact.from && known.to == fact.to) return;
-  facts_.rewrites_.push_back(fact);
+  const bool stands = facts_.rewrites_.any_of(
+      fact.symbols, [&](const Facts::Rewrite& r) { return r.from == fact.from && r.to == fact.to; });
+  if (!stands) facts_.rewrites_.push_back(fact);
 }
 
 // That dim - least is not below 0. An end near those of 64 bits may leave it without a number: then nothing is learnt.
@@ -228,9 +230,12 @@ bool FactsLearner::assume_remainder(Dim dim, bool& done) {
   return residue >= 0 && residue < k.constant() && assume_congruence(a, k.constant(), residue);
 }
 
+bool FactsLearner::stands_in(const ListBySymbols<Facts::Bound>& list, Dim dim) {
+  return list.any_of(symbol_mask(dim), [&](const Facts::Bound& b) { return b.dim == dim; });
+}
+
 void FactsLearner::keep_bound(Dim dim) {
-  for (const auto run : facts_.bounds_.runs())
-    if (std::ranges::find(run, dim, &Facts::Bound::dim) != run.end()) return;
+  if (stands_in(facts_.bounds_, dim)) return;
   facts_.bounds_.push_back({dim, symbol_mask(dim)});
   pending_.push_back({Pending::Kind::tighten, dim, {}});
 }
@@ -364,9 +369,7 @@ bool FactsLearner::assume_nonzero(Dim dim) {
   Range r = reader.range(dim);
   if (r.low && *r.low == 0) return assume_nonnegative(dim - 1);
   if (r.high && *r.high == 0) return assume_nonnegative(-dim - 1);
-  for (const auto run : facts_.nonzero_.runs())
-    if (std::ranges::find(run, dim, &Facts::Bound::dim) != run.end()) return true;
-  facts_.nonzero_.push_back({dim, symbol_mask(dim)});
+  if (!stands_in(facts_.nonzero_, dim)) facts_.nonzero_.push_back({dim, symbol_mask(dim)});
   return true;
 }
 
@@ -506,22 +509,22 @@ bool FactsLearner::settle() {
     } else if (!changed_.empty() && budget_ > 0) {
       SymbolMask mask = changed_;
       changed_ = {};
-      for (size_t i = 0; i < facts_.bounds_.size() && budget_ > 0; ++i) {
-        const auto [bound, symbols] = facts_.bounds_[i];
-        if (!symbols.meets(mask)) continue;
-        --budget_;
-        Dim simpler = FactsReader(facts_).normalize(bound);
-        if (!(simpler == bound)) pending_.push_back({Pending::Kind::nonnegative, simpler, {}});
-        if (!tighten(bound)) return false;
-      }
-      for (const auto [d, symbols] : facts_.nonzero_) {  // what is not 0 may now be smaller, or end at 0
-        if (!symbols.meets(mask) || --budget_ < 0) continue;
-        Dim simpler = FactsReader(facts_).normalize(d);
-        if (!(simpler == d)) pending_.push_back({Pending::Kind::nonzero, simpler, {}});
-        Range r = FactsReader(facts_).range(d);
-        if (r.low && *r.low == 0) pending_.push_back({Pending::Kind::nonnegative, d - 1, {}});
-        if (r.high && *r.high == 0) pending_.push_back({Pending::Kind::nonnegative, -d - 1, {}});
-      }
+      const bool broken = facts_.bounds_.any_of(mask, [&](const Facts::Bound& b) {
+        if (--budget_ < 0) return false;
+        Dim simpler = FactsReader(facts_).normalize(b.dim);
+        if (!(simpler == b.dim)) pending_.push_back({Pending::Kind::nonnegative, simpler, {}});
+        return !tighten(b.dim);
+      });
+      if (broken) return false;
+      facts_.nonzero_.any_of(mask, [&](const Facts::Bound& b) {  // what is not 0 may now be smaller, or end at 0
+        if (--budget_ < 0) return false;
+        Dim simpler = FactsReader(facts_).normalize(b.dim);
+        if (!(simpler == b.dim)) pending_.push_back({Pending::Kind::nonzero, simpler, {}});
+        Range r = FactsReader(facts_).range(b.dim);
+        if (r.low && *r.low == 0) pending_.push_back({Pending::Kind::nonnegative, b.dim - 1, {}});
+        if (r.high && *r.high == 0) pending_.push_back({Pending::Kind::nonnegative, -b.dim - 1, {}});
+        return false;
+      });
     } else {
       return true;
     }
@@ -606,18 +609,18 @@ bool Facts::add(const Cond& cond) {
       if (std::ranges::find(run, cond) != run.end()) return true;
   if (conditions_.size() >= kMaxConditions) throw UserError("more than 4096 conditions on dimensions");
   FactsLearner learner(*this);
-  for (Dim side : {cond.lhs, cond.rhs}) for_each_symbol(side, [&](const SymNode* s) { learner.known(s); });
+  const auto bound = as_range(cond);
+  for (Dim side : {cond.lhs, cond.rhs})
+    for_each_symbol(side, [&](const SymNode* s) {
+      Known& k = learner.known(s);
+      k.in_conditions = k.in_conditions || !bound;
+    });
   if (truth == Truth::unknown && (!learner.assume(cond) || !holds_for_known_values(*this, cond))) return false;
   learner.keep();
-  if (auto bound = as_range(cond)) {
+  if (bound)
     declare(bound->first, {0, std::nullopt}, bound->second);
-  } else {
+  else
     conditions_.push_back(cond);
-    for (Dim side : {cond.lhs, cond.rhs})
-      for_each_symbol(side, [&](const SymNode* s) {
-        if (!known_.find(s->id)->in_conditions) known_.change(s->id).in_conditions = true;
-      });
-  }
   next_version();
   return true;
 }

@@ -91,8 +91,8 @@ class FactsLearner {
     Congruence congruence;
   };
   struct Saved {
-    SharedList<Facts::Bound> bounds, nonzero;
-    SharedList<Facts::Rewrite> rewrites;
+    ListBySymbols<Facts::Bound> bounds, nonzero;
+    ListBySymbols<Facts::Rewrite> rewrites;
   };
 
   bool take_in(const Pending& pending);
@@ -111,6 +111,7 @@ class FactsLearner {
   std::vector<const SymNode*> solved_where(const std::function<bool(Dim)>& is) const;
   void replace(const SymNode* symbol, Dim by);
   void rewrite(Dim dim);
+  static bool stands_in(const ListBySymbols<Facts::Bound>& list, Dim dim);
   void keep_bound(Dim dim);
   void bound_quotient(Dim dim);
   bool tighten(Dim bound);

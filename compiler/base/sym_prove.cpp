@@ -88,12 +88,7 @@ bool FactsReader::positive_by_product(Dim k) const {
   };
   const size_t terms_of_k = terms_of(k), terms_of_whole = terms_of(whole);
   auto fits = [&](Dim x) { return is_multiple(x, k) || (!(whole == k) && is_multiple(x, whole)); };
-  auto any_bound = [&](auto&& is) {
-    return std::ranges::any_of(facts_.bounds_.runs(), [&](std::span<const Facts::Bound> run) {
-      return std::ranges::any_of(run, [&](const Facts::Bound& bound) { return bound.symbols.meets(mask) && is(bound); });
-    });
-  };
-  const bool by_bound = any_bound([&](const Facts::Bound& bound) {
+  const bool by_bound = facts_.bounds_.any_of(mask, [&](const Facts::Bound& bound) {
     SumView view(bound.dim);
     if (view.terms().size() < 2) return false;
     auto by_factor = [&](const SymFactor& m) {
@@ -136,10 +131,10 @@ bool FactsReader::positive_by_product(Dim k) const {
       return t.coefficient > 0 && is_factor(Dim(t.monomial)) && at_least_one(range(monomial_dim(t) - bound.dim));
     });
   };
-  return any_bound(by_term) || std::ranges::any_of(facts_.rewrites_, [&](const Facts::Rewrite& equal) {
-           return equal.symbols.meets(mask) && ((is_factor(equal.from) && at_least_one(range(equal.to))) ||
-                                                (is_factor(equal.to) && at_least_one(range(equal.from))));
-         });
+  return facts_.bounds_.any_of(mask, by_term) || facts_.rewrites_.any_of(mask, [&](const Facts::Rewrite& equal) {
+    return (is_factor(equal.from) && at_least_one(range(equal.to))) ||
+           (is_factor(equal.to) && at_least_one(range(equal.from)));
+  });
 }
 
 // 1 or -1 where that is what the sign of every value is, else 0.
@@ -154,9 +149,9 @@ int FactsReader::sign_of_divisor(Dim k, int depth, int& budget) const {
 // As it stands there: a proof of it would ask for one of this.
 bool FactsReader::divides(Dim k, Dim x) const {
   const Dim rest = mod(x, k);
-  return rest.is(0) || std::ranges::any_of(facts_.rewrites_, [&](const Facts::Rewrite& rewrite) {
-           return rewrite.from == rest && rewrite.to.is(0);
-         });
+  return rest.is(0) || facts_.rewrites_.any_of(symbol_mask(rest), [&](const Facts::Rewrite& rewrite) {
+    return rewrite.from == rest && rewrite.to.is(0);
+  });
 }
 
 namespace {
@@ -333,9 +328,10 @@ bool FactsReader::nonnegative_by_bound(Dim dim, const SumView& view, int depth, 
   if (facts_.bounds_.empty()) return false;
   SymbolMask mask = sought_in_bounds(view);
   std::vector<Dim> met;
-  for (const auto run : facts_.bounds_.runs())
-    for (const Facts::Bound& bound : run)
-      if (bound.symbols.meets(mask)) met.push_back(bound.dim);
+  facts_.bounds_.any_of(mask, [&](const Facts::Bound& bound) {
+    met.push_back(bound.dim);
+    return false;
+  });
   for (const Dim bound : met) {  // as the last step
     if (--budget < 0) break;
     SumView subtracted(bound);
@@ -382,9 +378,9 @@ Truth FactsReader::prove_zero(Dim dim) const {
   Congruence c = congruence(dim);
   if (c.residue != 0) return Truth::no;
   Dim negated = -dim;
-  for (const auto run : facts_.nonzero_.runs())
-    for (const Facts::Bound& other : run)
-      if (other.dim == dim || other.dim == negated) return Truth::no;
+  if (facts_.nonzero_.any_of(symbol_mask(dim),
+                             [&](const Facts::Bound& other) { return other.dim == dim || other.dim == negated; }))
+    return Truth::no;
   // What is at least 1 is at least 0: the weaker proofs first, for most questions stay open.
   if (nonnegative(dim)) return nonnegative(dim - 1) ? Truth::no : nonnegative(negated) ? Truth::yes : Truth::unknown;
   return nonnegative(negated) && nonnegative(negated - 1) ? Truth::no : Truth::unknown;

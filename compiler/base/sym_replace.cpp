@@ -44,7 +44,7 @@ void FactsLearner::save() {
 // Takes rewrites out and in once more: while they stood, by themselves they would say nothing.
 void FactsLearner::relearn_rewrites(const SymbolMask& symbols, const std::function<bool(Dim, Dim)>& which) {
   auto chosen = [&](const Facts::Rewrite& r) { return r.symbols.meets(symbols) && which(r.from, r.to); };
-  if (std::ranges::none_of(facts_.rewrites_, chosen)) return;
+  if (!facts_.rewrites_.any_of(symbols, chosen)) return;
   save();
   facts_.rewrites_.erase_if([&](const Facts::Rewrite& r) {
     if (!chosen(r)) return false;
@@ -69,6 +69,10 @@ void FactsLearner::replace(const SymNode* symbol, Dim by) {
   known(symbol).solved = by;
   facts_.solved_.push_back(symbol->id);
   changed_.add(symbol->symbols);
+  if (old.range.low) keep_difference(by, *old.range.low);
+  if (old.range.high) keep_difference(*old.range.high, by);
+  if (old.congruence.modulus > 1) pending_.push_back({Pending::Kind::congruent, by, old.congruence});
+  if (!old.in_conditions) return;  // nothing else speaks of it
   for (const SymNode* other : solved_where([&](Dim value) { return mentions(value, symbol); })) {
     if (other == symbol) continue;
     Dim value = FactsReader(facts_).normalize(replace_symbol(*facts_.known_.find(other->id)->solved, symbol, by));
@@ -80,9 +84,6 @@ void FactsLearner::replace(const SymNode* symbol, Dim by) {
     pending_.push_back({kind, b.dim, {}});
     return true;
   };
-  if (old.range.low) keep_difference(by, *old.range.low);
-  if (old.range.high) keep_difference(*old.range.high, by);
-  if (old.congruence.modulus > 1) pending_.push_back({Pending::Kind::congruent, by, old.congruence});
   relearn_rewrites(symbol->symbols,
                    [&](Dim atom, Dim value) { return mentions(atom, symbol) || mentions(value, symbol); });
   facts_.bounds_.erase_if([&](const Facts::Bound& b) { return move_out(Pending::Kind::nonnegative, b); });

@@ -160,14 +160,19 @@ Dim FactsReader::local(Dim dim) const {
   const SymNode* node = dim.node();
   Range r = range(dim);
   if (r.low && r.low == r.high) return *r.low;
-  for (const auto run : facts_.rewrites_.runs())
-    for (const auto& [atom, value, symbols] : run) {
-      if (atom == dim) return value;
-      if (node->kind != SymKind::product || atom.node()->size >= node->size) continue;
-      const Dim others = divide_monomial(node, atom.node());
-      if (others.is(0)) continue;
-      if (const Dim candidate = others * value; better(candidate, dim)) return candidate;
+  Dim rewritten = dim;
+  const bool found = facts_.rewrites_.any_of(node->symbols, [&](const Facts::Rewrite& r) {
+    if (r.from == dim) {
+      rewritten = r.to;
+      return true;
     }
+    if (node->kind != SymKind::product || r.from.node()->size >= node->size) return false;
+    const Dim others = divide_monomial(node, r.from.node());
+    if (others.is(0)) return false;
+    rewritten = others * r.to;
+    return better(rewritten, dim);
+  });
+  if (found) return rewritten;
   switch (node->kind) {
     case SymKind::floor_div: return local_floor_div(node->args()[0], node->args()[1]);
     case SymKind::mod: return local_mod(node->args()[0], node->args()[1]);

@@ -56,8 +56,9 @@ void ProgramVerifier::visit(const Kernel& n, Scope& scope) {
   accesses_ = nullptr;
   kernel_ = nullptr;
   points_apart(n, accesses, scope);
-  for (BufferId id = 0; id < written_.size(); ++id)
-    if (buffer(id).local) written_[id] = {};
+  for (const Node& node : n.body->nodes)
+    for (const Store& store : std::get<Nest>(node.is).stores)
+      if (buffer(store.buffer).local) written_[store.buffer] = {};
 }
 
 void ProgramVerifier::note_load(NestState& state, Ssa instr) {
