@@ -136,6 +136,7 @@ Congruence canonical(const Congruence& c);
 std::optional<Congruence> solve_congruence(int64_t c, int64_t r, int64_t m);
 
 Range multiply_ranges(const Range& a, const Range& b);
+Range intersect_ranges(const Range& a, const Range& b);
 
 inline SymbolMask symbol_mask(Dim dim) { return dim.is_constant() ? SymbolMask{} : dim.node()->symbols; }
 bool mentions(Dim dim, const SymNode* symbol);
