@@ -171,9 +171,7 @@ class HintSearch {
   }
 
   // Whether an open symbol has this value.
-  bool used(int64_t v) const {
-    return searching_ ? used_.contains(v) : std::ranges::binary_search(hints_.used, v);
-  }
+  bool used(int64_t v) const { return searching_ ? used_.contains(v) : std::ranges::binary_search(hints_.used, v); }
 
   // Whether a symbol without facts may have this value.
   bool is_free_value(int64_t v) const {
@@ -319,7 +317,8 @@ class HintSearch {
 int64_t Facts::hint(const SymNode* symbol) const {
   if (!known_.contains(symbol->id)) return free_value(symbol->id);
   if (!hints_ || (hints_->version & ~kBroken) != version_) {
-    if (!hints_ || hints_.use_count() > 1) hints_ = hints_ ? std::make_shared<Hints>(*hints_) : std::make_shared<Hints>();
+    if (!hints_ || hints_.use_count() > 1)
+      hints_ = hints_ ? std::make_shared<Hints>(*hints_) : std::make_shared<Hints>();
     HintSearch(*this, *hints_).run();
     unhinted_.clear();
   }

@@ -494,7 +494,8 @@ void ProgramVerifier::visit(const Repeat& n, Scope& scope) {
 void ProgramVerifier::declare_counter(Dim counter, Dim count, Scope& inner, bool once) {
   if (inner.facts.proves(lt(count, 0))) report(213, "the count " + to_string(count) + " is negative");
   const SymNode* symbol = counter.node();
-  if (inner.bound.contains(symbol_id(symbol)) || (!once && own_.contains(symbol)) || (once && !bound_once_.insert(symbol).second))
+  if (inner.bound.contains(symbol_id(symbol)) || (!once && own_.contains(symbol)) ||
+      (once && !bound_once_.insert(symbol).second))
     report(104, "`" + std::string(symbol_name(symbol)) + "` is something else already");
   inner.bound.change(symbol_id(symbol)) = symbol;
   try {
