@@ -14,6 +14,7 @@
 #include "compiler/loops/verify.h"
 #include "compiler/passes/runner.h"
 #include "compiler/schedule/realise.h"
+#include "oracle/decisions.h"
 #include "oracle/exact.h"
 #include "oracle/interpreted.h"
 #include "oracle/parts.h"
@@ -68,7 +69,7 @@ class GraphCheck {
     begin(binding, plan.range);
     if (!report_.out_of_memory.empty()) return;
     trial_->exact = plan.possible();
-    trial_->asks_likeness = values_ == Values::ordinary;
+    trial_->asks_likeness = values_ == Values::ordinary && !decides_by_floats(*graph_);
     if (trial_->needless()) ++report_.needless;
     if (trial_->expected().ending == Ending::raised) ++report_.refused;
     size_t findings = report_.findings.size();

@@ -226,6 +226,13 @@ bool applies(const KnownFault& known, Dtype dtype, const Graph& graph, NodeId no
     if (!stride || stride->kind != ArgKind::int_list || graph.type(call.result()).rank() < 4) return false;
     return evaluate(stride->dim_list().back(), sizes).value_or(2) > 1;
   }
+  if (known.when == KnownFault::grouped_ones) {
+    const Arg *groups = argument("groups"), *weight = argument("weight");
+    if (!groups || !weight || !weight->is_value() || evaluate(groups->dim(), sizes).value_or(1) < 2) return false;
+    const Type& t = graph.type(weight->value());
+    if (t.rank() < 4 || evaluate(t.tensor().strides[1], sizes) != 1) return false;
+    return std::ranges::any_of(t.sizes().subspan(2), [&](const Dim& d) { return evaluate(d, sizes) == 1; });
+  }
   if (known.when == KnownFault::told_unique) {
     const Arg* told = argument("assume_unique");
     return told && told->kind == ArgKind::boolean && told->boolean();
@@ -327,14 +334,14 @@ std::vector<KnownFault> parse_known_faults(std::string_view text, const std::str
         "always",      "out_strided", "any_strided", "any_restrided",  "self_overlaps", "drops",
         "rounds",      "single",      "unsorted",    "one_wide",       "misfit",        "out_restrided",
         "by_products", "infinite",    "poles",       "strided_rounds", "steps",         "skips",
-        "out_is_read", "no_share",    "told_unique", "coarse",         "accumulates"};
+        "out_is_read", "no_share",    "told_unique", "coarse",         "accumulates",   "grouped_ones"};
     auto when = std::ranges::find(kWhen, fields[2]);
     if (fields[3].empty() || when == std::end(kWhen))
       throw UserError(
           "not `row | dtypes | when | why`, with when one of always, out_strided, any_strided, any_restrided, "
           "self_overlaps, drops, "
           "rounds, single, unsorted, one_wide, misfit, out_restrided, by_products, infinite, poles, "
-          "strided_rounds, steps, skips, out_is_read, no_share, told_unique, coarse, accumulates",
+          "strided_rounds, steps, skips, out_is_read, no_share, told_unique, coarse, accumulates, grouped_ones",
           file + ":" + std::to_string(line), "see the head of the file");
     all.push_back({fields[0], fields[1], static_cast<KnownFault::When>(when - std::begin(kWhen)), fields[3]});
   }

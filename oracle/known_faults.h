@@ -41,7 +41,8 @@ struct KnownFault {
     no_share,
     told_unique,
     coarse,
-    accumulates
+    accumulates,
+    grouped_ones
   } when = always;
   std::string why;
 };

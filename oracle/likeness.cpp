@@ -55,7 +55,8 @@ class Distance {
 
 class Comparison {
  public:
-  Comparison(const Graph& graph, const Reference& right, Whose whose) : whose_(whose), made_of_(graph, right) {}
+  Comparison(const Graph& graph, const Reference& right, Whose whose, double apart)
+      : whose_(whose), apart_(apart), made_of_(graph, right) {}
   // The next results are those of this output, or of none.
   void look_at(std::optional<size_t> output) { made_of_.look_at(output); }
   std::optional<Mismatch> mismatch;
@@ -113,7 +114,7 @@ class Comparison {
         if (d > off.most) off = {d, i};
       }
     }
-    if (wrong == 0) return;
+    if (static_cast<double>(wrong) <= apart_ * static_cast<double>(expected.size())) return;
     mismatch.emplace();
     mismatch->rung = Rung::likeness;
     mismatch->what = what;
@@ -128,13 +129,14 @@ class Comparison {
 
  private:
   Whose whose_;
+  double apart_;
   MadeOf made_of_;
 };
 }  // namespace
 
 std::optional<Mismatch> unlike(const Graph& graph, const Reference& right, std::span<const Reference> noisy,
-                               const Execution& eager, const Execution& got, Whose whose) {
-  Comparison compare(graph, right, whose);
+                               const Execution& eager, const Execution& got, Whose whose, double apart) {
+  Comparison compare(graph, right, whose, apart);
   auto of_noisy = [&](auto&& pick) {
     std::vector<RunValue> each;
     for (const Reference& n : noisy)

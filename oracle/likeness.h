@@ -21,7 +21,9 @@ constexpr double kLikenessOfOthers = 1024;
 enum class Whose : uint8_t { ours, others };
 
 // `noisy`: references of the same inputs, with noise. The first result too far off; integers are not looked at.
+// `apart`: the share of a tensor's elements that may be: where decisions by floats may fall otherwise.
 std::optional<Mismatch> unlike(const Graph& graph, const Reference& right, std::span<const Reference> noisy,
-                               const Execution& eager, const Execution& got, Whose whose = Whose::ours);
+                               const Execution& eager, const Execution& got, Whose whose = Whose::ours,
+                               double apart = 0);
 
 }  // namespace lenz::oracle

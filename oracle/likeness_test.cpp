@@ -25,7 +25,7 @@ class Likeness : public testing::Test {
       noisy_.push_back(Referee(boxed_, {}, Widening::values_only, Draws::eager, seed).run(*graph_, inputs_));
     eager_ = Executor(boxed_).run(*graph_, inputs_);
   }
-  std::optional<Mismatch> unlike_after(const std::function<void(std::span<float>)>& spoil) {
+  std::optional<Mismatch> unlike_after(const std::function<void(std::span<float>)>& spoil, double apart = 0) {
     Execution got = eager_;
     got.outputs[0] = detached_copy(got.outputs[0]);
     std::vector<std::byte> bytes = elements_of(got.outputs[0]);
@@ -34,7 +34,7 @@ class Likeness : public testing::Test {
     spoil(numbers);
     std::memcpy(bytes.data(), numbers.data(), bytes.size());
     set_elements(got.outputs[0], bytes);
-    return unlike(*graph_, right_, noisy_, eager_, got);
+    return unlike(*graph_, right_, noisy_, eager_, got, Whose::ours, apart);
   }
 
   Boxed boxed_{DeviceKind::cpu};
@@ -63,6 +63,15 @@ TEST_F(Likeness, OneWrongElementIsNot) {
   EXPECT_EQ(m->element, 100U);
   EXPECT_EQ(m->wrong, 1U);
   EXPECT_TRUE(unlike_after([](std::span<float> x) { x[7] = NAN; }));
+}
+
+TEST_F(Likeness, AShareMayLieElsewhereWhereThatIsSaid) {
+  auto every_hundredth = [](std::span<float> x) {
+    for (size_t i = 0; i < x.size(); i += 100) x[i] += 0.01F;
+  };
+  EXPECT_TRUE(unlike_after(every_hundredth));
+  EXPECT_FALSE(unlike_after(every_hundredth, 1.0 / 16));
+  EXPECT_TRUE(unlike_after([](std::span<float> x) { std::ranges::fill(x.first(x.size() / 8), 0.0F); }, 1.0 / 16));
 }
 
 TEST_F(Likeness, AnInfinityLiesWhereInfinitiesBegin) {

@@ -63,7 +63,7 @@ class Trial {
 
   // The inputs keep every operation on floats exact (exact.h): out_of_bounds leaves no bounds then.
   bool exact = false;
-  bool asks_likeness = false;     // of results that bounds leave open; for values that nothing was chosen special in
+  bool asks_likeness = false;     // of results that bounds leave open, of ordinary values, where no float decides
   size_t alike = 0;               // how often it was asked, and was there
   bool by_the_reference = false;  // whether a run that was no eager's bit for bit was held to the reference's bounds
   std::string out_of_memory;      // what there was not enough for, and where

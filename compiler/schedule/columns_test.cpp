@@ -42,6 +42,25 @@ TEST(Columns, HalfOfTheRegistersAreSums) {
               ContainsRegex("lanes 16 unroll 4, reduce"));  // it needs registers
 }
 
+// Rows that data name lie in no order: what is contiguous in each of them are its columns.
+TEST(Columns, OfRowsThatDataNameRunInLanes) {
+  const std::string graph = R"(graph @g(%x: f32[300, 40], %from: i64[2000], %to: i64[2000]) {
+    %z = aten.zeros([300, 40])
+    %rows = aten.index(%x, [%from])
+    %r = aten.index_add(%z, 0, %to, %rows)
+    return %r
+  })";
+  EXPECT_THAT(loops::print(scheduled(graph, cpu_target("avx512", 2))), ContainsRegex("lanes 16 unroll 2, j0 < 2000"));
+}
+
+// Of rows that are shorter than a vector, what is done once a row has lanes only beside other rows.
+TEST(Columns, RowsShorterThanAVectorRunBesideEachOther) {
+  const std::string rows = "graph @g(%x: f32[5000, 8]) {\n  %y = aten.logsumexp(%x, [1])\n  return %y\n}\n";
+  const std::string text = loops::print(scheduled(rows, cpu_target("avx512", 2)));
+  EXPECT_THAT(text, ContainsRegex("lanes 16 unroll 4, reduce j[0-9]+ < 8"));
+  EXPECT_THAT(text, testing::Not(ContainsRegex("< 8 lanes")));
+}
+
 TEST(Columns, ComputeTheSame) {
   for (int rows : {1, 5, 131})
     for (int columns : {3, 257, 300}) {

@@ -80,18 +80,10 @@ bool KernelMaker::may_have_lanes(const Nest& nest, const Axis& axis) const {
 // Bytes of the largest value that lanes along the axis have one each of.
 int64_t KernelMaker::widest(const Nest& nest, const Axis& axis) {
   int64_t most = 4;
-  std::vector<const SymNode*> symbols{axis.symbol.node()};
-  std::vector<bool> varies;
-  for (const loops::Instr& i : nest.body) {
-    bool here = i.kind == InstrKind::scan || (i.mask != kNone && varies[i.mask]);
-    for (Ssa operand : i.operands) here = here || varies[operand];
-    for (Dim d : i.index)
-      if (!d.is_constant())
-        for_each_symbol(d, [&](const SymNode* s) { here = here || std::ranges::find(symbols, s) != symbols.end(); });
-    varies.push_back(here);
-    if (here && i.kind == InstrKind::position) symbols.push_back(i.symbol.node());
-    if (here && i.kind != InstrKind::index) most = std::max(most, std::min<int64_t>(item_size(i.dtype), 8));
-  }
+  const Along moving = along(nest, axis.symbol);
+  for (size_t v = 0; v < nest.body.size(); ++v)
+    if (moving.values[v] && nest.body[v].kind != InstrKind::index)
+      most = std::max(most, std::min<int64_t>(item_size(nest.body[v].dtype), 8));
   return most;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "compiler/base/sym_facts.h"
 #include "compiler/loops/uses.h"
 
 namespace lenz::schedule {
@@ -17,6 +18,26 @@ void add_once(std::vector<BufferId>& list, BufferId id) {
   if (std::ranges::find(list, id) == list.end()) list.push_back(id);
 }
 }  // namespace
+
+bool Along::move(Dim d) const {
+  return std::ranges::any_of(symbols, [&](const SymNode* s) { return mentions(d, s); });
+}
+
+bool Along::decides(Dim d) const {
+  return std::ranges::any_of(symbols.begin() + 1, symbols.end(), [&](const SymNode* s) { return mentions(d, s); });
+}
+
+Along along(const Nest& nest, Dim axis) {
+  Along made{{axis.node()}, {}};
+  for (const loops::Instr& i : nest.body) {
+    bool here = i.kind == InstrKind::scan || (i.mask != kNone && made.values[i.mask]);
+    for (Ssa operand : i.operands) here = here || made.values[operand];
+    for (Dim d : i.index) here = here || made.move(d);
+    made.values.push_back(here);
+    if (here && i.kind == InstrKind::position) made.symbols.push_back(i.symbol.node());
+  }
+  return made;
+}
 
 bool may_raise(const loops::Instr& i) {
   if (i.kind == loops::InstrKind::position) return true;

@@ -26,6 +26,15 @@ struct NestFacts {
 
 NestFacts facts_of(const loops::Nest& nest);
 
+// What is another one for each point along an axis: symbols, its own and of positions that data decide, and values.
+struct Along {
+  std::vector<const SymNode*> symbols;
+  std::vector<bool> values;
+  bool move(Dim d) const;     // whether it is another one, too
+  bool decides(Dim d) const;  // and that is for data to say
+};
+Along along(const loops::Nest& nest, Dim axis);
+
 // Whether it may raise: of an index out of range, of a division of integers by zero.
 bool may_raise(const loops::Instr& instr);
 

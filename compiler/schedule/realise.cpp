@@ -9,6 +9,7 @@
 #include "compiler/schedule/short_sorts.h"
 #include "compiler/schedule/split.h"
 #include "compiler/schedule/staged.h"
+#include "compiler/schedule/whole_copies.h"
 
 namespace lenz::schedule {
 
@@ -70,6 +71,7 @@ Program realise(Program program, const Plan& plan, const RealiseOptions& options
 
 void prepare(Program& program, const Target& target) {
   drop_dead_results(program);
+  build_in_place(program);
   shorten_sorts(program);
   recompute(program, choose_recomputed(program, target));
   split_dims_as_read(program);

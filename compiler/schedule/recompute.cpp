@@ -291,6 +291,16 @@ std::unordered_set<const Nest*> feeding_splits(const Program& program, const Tar
 
 }  // namespace
 
+namespace {
+// Whether from that place on nobody writes the buffer's memory: what is written once is the same wherever it is read.
+bool is_settled(const Uses::OfBuffer& use, const Uses::Place& from) {
+  return use.writes <= 1 ||
+         (use.writes == use.writers.size() && std::ranges::all_of(use.writers, [&](const Uses::Place& w) {
+            return w.block == from.block && w.node < from.node;
+          }));
+}
+}  // namespace
+
 std::vector<BufferId> choose_recomputed(const Program& program, const Target& target) {
   Uses uses = uses_of(program);
   const std::unordered_set<const Nest*> feeding = feeding_splits(program, target, uses);
@@ -322,9 +332,10 @@ std::vector<BufferId> choose_recomputed(const Program& program, const Target& ta
     const bool raises = facts.positions || raising.contains(nest);
     if (raises && !std::ranges::all_of(use.readers, [&](const auto& r) { return reads_all(program, nest_at(r), id); }))
       return;
-    // It is read later then: what is written once is the same from there on.
-    for (BufferId read : facts.reads)
-      if (uses.buffers[read].writes > 1) return;
+    // It is read later then.
+    if (!std::ranges::all_of(facts.reads,
+                             [&](BufferId read) { return is_settled(uses.buffers[read], use.writers[0]); }))
+      return;
     bool one = (feeding.contains(nest) || (use.readers.size() == 1 && !in_order(nest_at(use.readers[0]), id))) &&
                std::ranges::all_of(use.readers, [&](const auto& r) { return once(program, nest_at(r), id); }) &&
                !facts.draws;

@@ -28,6 +28,7 @@ constexpr int64_t kSquareBytes = 256;
 // Constant strides at which a few vectors have all that lanes read.
 constexpr int64_t kNear = 8;
 constexpr double kGather = 16;  // simple operations that other strides take
+constexpr double kAcross = 8;   // and making one value of a vector's
 
 template <class F>
 void for_each_access(const Nest& nest, F&& visit) {
@@ -143,13 +144,29 @@ class TileChooser {
     return best;
   }
 
+  // Of one point of the shared axes, as far as that is known.
+  double inner_points(const Member& m) const {
+    double points = 1;
+    for (const Axis& a : m.axes)
+      if (a.extent.is_constant()) points *= static_cast<double>(a.extent.constant());
+    for (size_t k : places_of_shared(m.axes, group_.shared))
+      if (const Dim shared = m.axes[k].extent; shared.is_constant() && !shared.is(0))
+        points /= static_cast<double>(shared.constant());
+    return points;
+  }
+
   // Whether memory is contiguous along the innermost shared axis rather than along those that only some nests have.
   bool in_columns() const {
     double along_shared = 0, along_inner = 0, cost_shared = 0, cost_inner = 0;
     bool few = false;
     for (const Member& m : members_) {
       if (scans(*m.nest)) return false;
-      if (m.axes.size() == group_.shared) continue;
+      if (m.axes.size() == group_.shared) {  // one point, which has no lanes where the shared axis has none
+        const double cost = facts_of(*m.nest).cost;
+        cost_shared += cost;
+        cost_inner += cost * target_.lanes(4);
+        continue;
+      }
       const size_t shared = places_of_shared(m.axes, group_.shared).back(), last = m.axes.size() - 1;
       // How far an inner axis goes hangs on where the shared one is: that one stays outside.
       for (const Axis& a : m.axes)
@@ -158,8 +175,9 @@ class TileChooser {
       const size_t inner = last == shared ? 0 : last;
       along_inner += contiguity(program_, *m.nest, m.axes, inner);
       few = few || too_few(m.axes[inner]);
-      cost_shared += lane_cost(program_, *m.nest, m.axes, shared, target_);
-      cost_inner += lane_cost(program_, *m.nest, m.axes, inner, target_);
+      const double points = inner_points(m);
+      cost_shared += points * lane_cost(program_, *m.nest, m.axes, shared, target_);
+      cost_inner += points * lane_cost(program_, *m.nest, m.axes, inner, target_);
     }
     if (few) return cost_shared < cost_inner;
     return along_shared > along_inner;
@@ -243,12 +261,32 @@ bool used_outside(const Program& program, const loops::Block& block, const Uses&
   return use.otherwise || !std::ranges::all_of(use.readers, inside) || !std::ranges::all_of(use.writers, inside);
 }
 
+namespace {
+// How far apart in memory neighbours along one of a nest's axes are: nothing where no number says it.
+class Steps {
+ public:
+  Steps(const Program& program, const Nest& nest, std::span<const Axis> axes, size_t axis)
+      : program_(program), space_(space_of(program, axes)), axis_(axis), along_(along(nest, axes[axis].symbol)) {}
+  std::optional<Dim> of(BufferId id, const DimVec& index) const {
+    const Dim address = address_of(program_, id, index);
+    if (along_.decides(address)) return std::nullopt;
+    return space_.stride(address, axis_);
+  }
+
+ private:
+  const Program& program_;
+  const loops::IndexSpace space_;
+  size_t axis_;
+  Along along_;
+};
+}  // namespace
+
 double contiguity(const Program& program, const Nest& nest, std::span<const Axis> axes, size_t axis) {
-  const loops::IndexSpace space = space_of(program, axes);
+  const Steps steps(program, nest, axes, axis);
   double score = 0;
   for_each_access(nest, [&](BufferId id, const DimVec& index) {
     if (index.empty()) return;
-    auto stride = space.stride(address_of(program, id, index), axis);
+    auto stride = steps.of(id, index);
     score += !stride ? -2 : stride->is(1) ? 1 : stride->is(0) ? 0 : -1;
   });
   return score;
@@ -256,14 +294,17 @@ double contiguity(const Program& program, const Nest& nest, std::span<const Axis
 
 double lane_cost(const Program& program, const Nest& nest, std::span<const Axis> axes, size_t axis,
                  const Target& target) {
-  const loops::IndexSpace space = space_of(program, axes);
+  const Steps steps(program, nest, axes, axis);
   double cost = facts_of(nest).cost;
   for_each_access(nest, [&](BufferId id, const DimVec& index) {
     if (index.empty()) return;
-    auto stride = space.stride(address_of(program, id, index), axis);
+    auto stride = steps.of(id, index);
     const bool near = stride && stride->is_constant() && std::abs(stride->constant()) <= kNear;
     cost += near ? static_cast<double>(std::abs(stride->constant())) : kGather;
   });
+  if (axes[axis].kind == AxisKind::reduction)
+    for (const loops::Instr& i : nest.body)
+      if (i.kind == InstrKind::reduce) cost += kAcross;
   const Dim extent = axes[axis].extent;
   const auto lanes = static_cast<double>(target.lanes(4));
   return extent.is_constant()

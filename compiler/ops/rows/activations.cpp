@@ -386,9 +386,7 @@ void backward_rows(RowSink& t) {
   row.infer = rule::composite;
   row.dtypes = dtypes::numbers;
   row.raises = "no dims; halves that don't broadcast; bools";
-  row.flow.eager = 2;  // it takes the same terms together in another order, which cancel otherwise
   row.exception = "with out= eager copies the first operand of any dtype: `has no kernel for bool`";
-  row.flow.stores_steps = true;  // of that other order
   t.row("glu_backward_jvp(Tensor grad_x, Tensor grad_glu, Tensor x, Tensor dgrad_glu, Tensor dx, int dim) -> Tensor",
         meaning(R"(
         if rank(%x) == 0 or rank(%grad_glu) == 0 { raise "a tensor without dims has no halves" }
@@ -402,12 +400,11 @@ void backward_rows(RowSink& t) {
         %db = aten.narrow(%dx, $d, $n, $n)
         %g = aten.narrow(%grad_x, $d, 0, $n)
         %s = aten.sigmoid(%b)
-        %rest = aten.rsub(%s, 1)
-        %step = aten.mul(%db, %rest)
+        %glu = aten.mul(%a, %s)
+        %step = aten.sub(%db, aten.mul(%db, %s))
         %first = aten.add(aten.mul(%dgrad_glu, %s), aten.mul(%g, %step))
-        %slope = aten.mul(%a, %rest)
-        %moved = aten.sub(aten.mul(%da, %rest), aten.mul(aten.mul(%a, %s), %step))
-        return aten.cat([%first, aten.add(aten.mul(%first, %slope), aten.mul(%g, %moved))], $d))",
+        %moved = aten.sub(aten.sub(%da, aten.mul(%da, %s)), aten.mul(%glu, %step))
+        return aten.cat([%first, aten.add(aten.mul(%first, aten.sub(%a, %glu)), aten.mul(%g, %moved))], $d))",
                 row));
   row.flow = {};
   row.variants = {};
