@@ -74,8 +74,9 @@ ExitCode bench_command(std::span<const std::string> args) {
   app.add_flag("--compile", compile_times,
                "how long compiling takes, in fresh processes: cold, from the object cache, beside TorchInductor on the "
                "same captured graph, and how it grows");
-  app.add_option("--growth", compile.growth,
-                 "compile: steps of the larger of two programs, of which the other one has a tenth; 0: none")
+  app.add_option(
+         "--growth", compile.growth,
+         "compile: steps of the larger of two programs of each kind, of which the other one has a tenth; 0: none")
       ->check(CLI::Range(0, 1'000'000))
       ->capture_default_str();
   app.add_option("--compile-one", compile_one, "only compile this text, call it once, and print how long that took");

@@ -37,8 +37,12 @@ class CompileTimes {
       if (options_.peers) inductor(row);
     }
     worker_.stop();
-    for (int64_t kernels : {options_.growth / 10, options_.growth})
-      if (kernels > 0) report.growth.push_back(growth(kernels));
+    for (GrowthSizes sizes : {GrowthSizes::given, GrowthSizes::open, GrowthSizes::open_each}) {
+      const int64_t most =
+          sizes == GrowthSizes::open_each ? std::min(kMostOpenSizes, options_.growth) : options_.growth;
+      if (most < 10) continue;
+      for (int64_t kernels : {most / 10, most}) report.growth.push_back(growth(kernels, sizes));
+    }
     return report;
   }
 
@@ -104,13 +108,14 @@ class CompileTimes {
     }
   }
 
-  CompileRow growth(int64_t kernels) {
+  CompileRow growth(int64_t kernels, GrowthSizes sizes) {
+    constexpr std::string_view kKinds[] = {"", ", a size open", ", each with an open size"};
     CompileRow row;
-    row.name = std::to_string(kernels) + " steps";
+    row.name = std::to_string(kernels) + " steps" + std::string(kKinds[static_cast<size_t>(sizes)]);
     const std::string file = options_.folder + "/steps." + std::to_string(kernels) + ".lenz";
     try {
       say(row.name + ": compiling");
-      std::ofstream(file) << graph_of_kernels(kernels);
+      std::ofstream(file) << graph_of_kernels(kernels, sizes);
       row.cold = best(file, "", "");
     } catch (const std::exception& error) {
       row.failed = error.what();
@@ -171,8 +176,25 @@ void compile_once(const std::string& text, const std::string& inputs, const std:
                           .c_str());
 }
 
-std::string graph_of_kernels(int64_t kernels) {
-  std::string text = "graph @steps(%v0: f32[64, 32]) {\n";
+namespace {
+std::string graph_of_inputs(int64_t kernels) {
+  std::string inputs, body, outputs;
+  for (int64_t i = 0; i < kernels; ++i) {
+    const std::string n = std::to_string(i);
+    const std::string separator = i == 0 ? "" : ", ";
+    inputs += separator + "%x" + n + ": f32[s" + n + ", 32]";
+    body += "  %m" + n + " = aten.mul(%x" + n + ", " + std::to_string(i + 1) + ".5e-9)\n  %s" + n + " = aten.sum(%m" +
+            n + ", dim=[1])\n";
+    outputs += separator + "%s" + n;
+  }
+  return "graph @inputs(" + inputs + ") {\n" + body + "  return " + outputs + "\n}\n";
+}
+}  // namespace
+
+std::string graph_of_kernels(int64_t kernels, GrowthSizes sizes) {
+  if (sizes == GrowthSizes::open_each) return graph_of_inputs(kernels);
+  std::string text =
+      sizes == GrowthSizes::open ? "graph @steps(%v0: f32[s0, 32]) {\n" : "graph @steps(%v0: f32[64, 32]) {\n";
   for (int64_t i = 0; i < kernels; ++i) {
     const std::string n = std::to_string(i);
     // Sizes of what is added differ, so that no two kernels are the same.
@@ -200,11 +222,13 @@ void CompileReport::print(std::FILE* out) const {
   };
   for (const CompileRow& row : rows) print_row(row);
   for (const CompileRow& row : growth) print_row(row);
-  if (growth.size() == 2 && growth[0].cold.all() > 0)
-    std::fprintf(
-        out, "%.1f times the kernels take %.1f times as long\n",
-        static_cast<double>(growth[1].cold.kernels) / static_cast<double>(std::max<size_t>(growth[0].cold.kernels, 1)),
-        growth[1].cold.all() / growth[0].cold.all());
+  for (size_t i = 0; i + 1 < growth.size(); i += 2) {
+    const CompileTime &less = growth[i].cold, &more = growth[i + 1].cold;
+    if (!(less.all() > 0) || less.kernels == 0) continue;
+    std::fprintf(out, "%s: %.1f times the kernels take %.1f times as long, %.1f before there is code\n",
+                 growth[i + 1].name.c_str(), static_cast<double>(more.kernels) / static_cast<double>(less.kernels),
+                 more.all() / less.all(), (more.graph + more.schedule) / (less.graph + less.schedule));
+  }
 }
 
 }  // namespace lenz::bench

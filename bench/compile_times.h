@@ -15,7 +15,7 @@ struct CompileOptions {
   std::vector<std::string> only;  // rows; empty: all
   int rounds = 3;                 // of ours: the best one counts
   int threads = 0;
-  int64_t growth = 2000;  // kernels of the larger of two programs; the other one has a tenth. 0: none
+  int64_t growth = 2000;  // steps of the larger of two programs of each kind; the other one has a tenth. 0: none
   bool peers = true, models = false;
   std::string target, python, folder, module;  // `module`: a file with workloads in place of the tracked ones
   std::function<void(const std::string& line)> progress;
@@ -37,8 +37,8 @@ struct CompileRow {
 };
 
 struct CompileReport {
-  std::vector<CompileRow> rows, growth;
-  nlohmann::json to_json() const;  // as compile_times.schema.json says
+  std::vector<CompileRow> rows, growth;  // growth: two of each kind, the lesser first
+  nlohmann::json to_json() const;        // as compile_times.schema.json says
   void print(std::FILE* out) const;
 };
 
@@ -48,7 +48,10 @@ CompileReport run_compile_times(const CompileOptions& options);
 void compile_once(const std::string& text, const std::string& inputs, const std::string& target,
                   const std::string& cache, int threads);
 
-// A graph of about this many kernels, each a reduction that the next one waits for.
-std::string graph_of_kernels(int64_t kernels);
+// A graph of about this many kernels, or twice as many: each a reduction that the next one waits for, of sizes that are
+// given, or of one that is left open; or each of an input of its own, of which a size is left open.
+enum class GrowthSizes : uint8_t { given, open, open_each };
+inline constexpr int64_t kMostOpenSizes = 2000;  // a graph may have 4096 conditions on its sizes
+std::string graph_of_kernels(int64_t kernels, GrowthSizes sizes = GrowthSizes::given);
 
 }  // namespace lenz::bench

@@ -21,6 +21,17 @@ TEST(CompileTimes, EachStepIsAKernelOfItsOwn) {
   }
 }
 
+TEST(CompileTimes, OpenSizesAreSteps) {
+  for (const GrowthSizes sizes : {GrowthSizes::open, GrowthSizes::open_each}) {
+    const auto graph = parse_graph(graph_of_kernels(12, sizes), op_table());
+    BuildReport report;
+    build(*graph, {}, &report);
+    EXPECT_EQ(graph->inputs().size(), sizes == GrowthSizes::open ? 1u : 12u);
+    EXPECT_GE(report.kernels.kernels, 12u);
+    EXPECT_LE(report.kernels.kernels, 36u);
+  }
+}
+
 TEST(CompileTimes, JsonFitsItsSchema) {
   CompileReport report;
   report.rows = {{.name = "a", .cold = {0.1, 0.2, 0.3, 0.7, 3, 0}, .warm = {}, .failed = {}, .inductor_failed = "no"}};

@@ -120,7 +120,7 @@ std::vector<const SymNode*> input_symbols(const Graph& graph) {
   return symbols;
 }
 
-bool may_hold(std::span<const Cond> conditions, const Binding& binding) {
+bool may_hold(const SharedList<Cond>& conditions, const Binding& binding) {
   return std::ranges::all_of(conditions, [&](const Cond& c) { return evaluate(c, binding.lookup()) != false; });
 }
 

@@ -23,6 +23,8 @@
 #include <string_view>
 #include <vector>
 
+#include "compiler/base/shared.h"
+
 namespace lenz {
 
 class SymPool;
@@ -176,6 +178,7 @@ struct Congruence {
 struct SymbolMask {
   uint64_t low = 0, high = 0;  // a bit for each symbol's id modulo 64, and for what is left of it
   bool meets(const SymbolMask& o) const { return (low & o.low) != 0 && (high & o.high) != 0; }
+  bool covers(const SymbolMask& o) const { return (o.low & ~low) == 0 && (o.high & ~high) == 0; }
   bool empty() const { return low == 0; }
   void add(uint32_t id) {
     low |= uint64_t{1} << (id % 64);
@@ -187,8 +190,59 @@ struct SymbolMask {
   }
 };
 
+// A list of what has `symbols`, made to be asked for all that has one of a few. Blocks that have none are passed over:
+// symbols that were made one after another lie in few of them.
+template <class T>
+class ListBySymbols {
+ public:
+  size_t size() const { return items_.size(); }
+  bool empty() const { return items_.empty(); }
+
+  void push_back(const T& item) {
+    items_.push_back(item);
+    if (items_.size() % kBlock == 0) blocks_.push_back(mask_of(items_.size() - kBlock));
+  }
+  void truncate(size_t size) {
+    items_.truncate(size);
+    blocks_.truncate(size / kBlock);
+  }
+  template <class F>
+  void erase_if(F&& is) {
+    const size_t before = items_.size();
+    items_.erase_if(is);
+    if (items_.size() == before) return;
+    blocks_.clear();
+    for (size_t first = 0; first + kBlock <= items_.size(); first += kBlock) blocks_.push_back(mask_of(first));
+  }
+
+  // Whether `is` says so of one that may have such a symbol; it is asked of these in order, up to that one.
+  template <class F>
+  bool any_of(const SymbolMask& symbols, F&& is) const {
+    for (size_t i = 0; i < items_.size(); ++i) {
+      if (i % kBlock == 0 && i / kBlock < blocks_.size() && !blocks_[i / kBlock].meets(symbols)) {
+        i += kBlock - 1;
+        continue;
+      }
+      const T item = items_[i];
+      if (item.symbols.meets(symbols) && is(item)) return true;
+    }
+    return false;
+  }
+
+ private:
+  static constexpr size_t kBlock = 64;
+  SymbolMask mask_of(size_t first) const {
+    SymbolMask mask;
+    for (size_t i = first; i < first + kBlock; ++i) mask.add(items_[i].symbols);
+    return mask;
+  }
+  SharedList<T> items_;
+  SharedList<SymbolMask> blocks_;  // of those that are full
+};
+
 // What is known about the symbols of one graph. A symbol without a fact is any integer >= 0 (it is a size).
 // Facts are about the symbols of one pool, which must outlive them. Queries may make nodes in it.
+// Copies share what they have in common: they cost what was learnt since, whatever a graph knows of its symbols.
 class Facts {
  public:
   // Intersects with what is known; for a symbol that no fact is about yet it replaces "any integer >= 0". A UserError
@@ -210,8 +264,12 @@ class Facts {
   int64_t hint(const SymNode* symbol) const;
   std::optional<int64_t> hint(Dim dim) const;
 
-  const std::vector<Cond>& conditions() const { return conditions_; }  // as added, ranges apart
-  const std::vector<std::pair<const SymNode*, Range>>& ranges() const { return ranges_; }
+  struct Declared {
+    const SymNode* symbol;
+    Range range;
+  };
+  const SharedList<Cond>& conditions() const { return conditions_; }  // as added, ranges apart
+  std::vector<Declared> ranges() const;                               // in order of declaration
 
   static constexpr size_t kMaxConditions = 4096;
 
@@ -225,34 +283,35 @@ class Facts {
     Range range{0, std::nullopt};
     Congruence congruence;
     std::optional<Dim> solved;  // equals this, in which no solved symbol occurs
-    int32_t declared = -1;      // index into ranges_
+    std::optional<Range> declared;
+    bool in_conditions = false;  // more speaks of it than ranges: bounds, rewrites, what another is solved by
   };
-  struct Bound {  // dim >= 0
+  struct Bound {  // dim >= 0, or dim is not 0
     Dim dim;
     SymbolMask symbols;
   };
-  struct Hints {  // kept from question to question, so that a fact that agrees with them leaves them alone
-    std::vector<std::optional<int64_t>> values;  // by symbol id
-    uint64_t version = 0;                        // of the facts that they were made for
+  struct Rewrite {  // an atom or product that equals a smaller dim
+    Dim from, to;
+    SymbolMask symbols;  // of both
   };
-
-  struct Proven {
-    Cond cond{};
-    Truth truth = Truth::unknown;
-    uint64_t version = UINT64_MAX;  // of the facts that it follows from
-  };
+  struct Hints;  // kept from question to question, so that a fact that agrees with them leaves them alone
+  struct Proven;
 
   void declare(const SymNode* symbol, const Range& first, const Range& range);
+  void next_version();
 
-  std::vector<std::pair<const SymNode*, Range>> ranges_;  // in order of declaration
-  std::vector<Cond> conditions_;
-  std::vector<Known> known_;                   // by symbol id
-  std::vector<Bound> bounds_;                  // conditions on several symbols
-  std::vector<Dim> nonzero_;                   // dims that are not 0
-  std::vector<std::pair<Dim, Dim>> rewrites_;  // an atom or product that equals a smaller dim
-  uint64_t version_ = 0;                       // counts additions
-  mutable Hints hints_;
-  mutable std::vector<Proven> proven_;  // by hash; holds dims that callers made, and they live as long as the pool
+  SharedList<uint32_t> declared_;  // symbol ids, in order
+  SharedList<Cond> conditions_;
+  SharedTable<Known> known_;     // by symbol id
+  SharedList<uint32_t> solved_;  // symbol ids
+  ListBySymbols<Bound> bounds_;  // conditions on several symbols
+  ListBySymbols<Bound> nonzero_;
+  ListBySymbols<Rewrite> rewrites_;
+  uint64_t version_ = 0;  // no other facts, unless these were copied from them or they from these, have the same
+  mutable std::shared_ptr<Hints> hints_;   // of copies too, until they differ
+  mutable SharedList<uint32_t> unhinted_;  // ids of symbols of which something was learnt since
+  mutable std::shared_ptr<Proven[]>
+      proven_;  // by hash; holds dims that callers made, and they live as long as the pool
 };
 
 }  // namespace lenz

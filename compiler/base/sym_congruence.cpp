@@ -3,6 +3,7 @@
 //   v * w = r1*r2   (mod gcd(m1*m2, m1*r2, m2*r1))
 //   v // k = r1//k  (mod m1/k), if k divides m1    v % k = r1 (mod gcd(m1, k))
 //   min(v, w) = r1  (mod gcd(m1, m2, r1 - r2))
+#include <algorithm>
 #include <numeric>
 
 #include "compiler/base/sym_facts.h"
@@ -133,16 +134,18 @@ Congruence FactsReader::congruence(Dim dim) const {
   Range r = node->kind == SymKind::symbol ? symbol_range(node) : Range{};
   if (r.low && r.low == r.high) return {0, *r.low};
   Congruence out = node_congruence(node);
-  for (const auto& [atom, value] : facts_.rewrites_) {  // (X + c) % k = r says that X = r - c (mod k)
-    if (atom.node()->kind != SymKind::mod || !value.is_constant() || !atom.node()->args()[1].is_constant()) continue;
-    SumView a(dim), b(atom.node()->args()[0]);
-    bool same = a.terms().size() == b.terms().size();
-    for (size_t i = 0; same && i < a.terms().size(); ++i)
-      same = a.terms()[i].monomial == b.terms()[i].monomial && a.terms()[i].coefficient == b.terms()[i].coefficient;
-    if (!same) continue;
-    Congruence fact = make(atom.node()->args()[1].constant(), Wide{value.constant()} + a.constant() - b.constant());
+  facts_.rewrites_.any_of(node->symbols, [&](const Facts::Rewrite& r) {  // (X + c) % k = r says that X = r - c (mod k)
+    const SymNode* atom = r.from.node();
+    if (atom->kind != SymKind::mod || !r.to.is_constant() || !atom->args()[1].is_constant()) return false;
+    SumView x(dim), of(atom->args()[0]);
+    if (!std::ranges::equal(x.terms(), of.terms(), [](const SymTerm& a, const SymTerm& b) {
+          return a.monomial == b.monomial && a.coefficient == b.coefficient;
+        }))
+      return false;
+    Congruence fact = make(atom->args()[1].constant(), Wide{r.to.constant()} + x.constant() - of.constant());
     if (auto both = intersect(out, fact)) out = *both;
-  }
+    return false;
+  });
   return out;
 }
 

@@ -160,7 +160,7 @@ class Elimination {
 };
 }  // namespace
 
-std::vector<Cond> said_of_others(const Facts& facts, std::span<const Cond> more,
+std::vector<Cond> said_of_others(const Facts& facts, const SharedList<Cond>& more,
                                  const std::function<bool(const SymNode* symbol)>& stays) {
   Elimination elimination(facts, stays);
   for (const Cond& c : facts.conditions()) elimination.take(c);

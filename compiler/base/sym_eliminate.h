@@ -13,7 +13,7 @@ namespace lenz {
 // Conditions on symbols that stay alone, each of which follows from the facts: what ranges and conditions say of the
 // symbols that go is put in their place. Of what stays anyhow nothing is said again. `more` holds beside the facts and
 // has been added to them.
-std::vector<Cond> said_of_others(const Facts& facts, std::span<const Cond> more,
+std::vector<Cond> said_of_others(const Facts& facts, const SharedList<Cond>& more,
                                  const std::function<bool(const SymNode* symbol)>& stays);
 
 }  // namespace lenz

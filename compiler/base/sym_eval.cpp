@@ -165,6 +165,8 @@ Dim substitute(Dim dim, SymPool& pool, const std::function<std::optional<Dim>(co
 }
 
 void for_each_symbol(Dim dim, const std::function<void(const SymNode*)>& visit) {
+  if (dim.is_constant()) return;
+  if (dim.node()->kind == SymKind::symbol) return visit(dim.node());
   std::vector<const SymNode*> seen;
   visit_symbols(dim, seen, visit);
 }

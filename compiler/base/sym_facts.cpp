@@ -11,8 +11,6 @@ namespace lenz {
 
 namespace {
 
-bool is_symbol(Dim dim) { return !dim.is_constant() && dim.node()->kind == SymKind::symbol; }
-
 // low and high rounded inwards to numbers of the congruence; false if none is left.
 bool round_inwards(Range& range, const Congruence& c) {
   if (c.modulus > 1) {
@@ -28,24 +26,6 @@ bool round_inwards(Range& range, const Congruence& c) {
     }
   }
   return !range.low || !range.high || *range.low <= *range.high;
-}
-
-Range intersect_ranges(const Range& a, const Range& b) {
-  Range out = a;
-  if (b.low && (!out.low || *b.low > *out.low)) out.low = b.low;
-  if (b.high && (!out.high || *b.high < *out.high)) out.high = b.high;
-  return out;
-}
-
-// A condition that only bounds one symbol.
-std::optional<std::pair<const SymNode*, Range>> as_range(const Cond& cond) {
-  if (cond.rel != Rel::lt && cond.rel != Rel::le) return std::nullopt;
-  int64_t strict = cond.rel == Rel::lt;
-  if (is_symbol(cond.lhs) && cond.rhs.is_constant() && cond.rhs.constant() > INT64_MIN)
-    return std::pair(cond.lhs.node(), Range{std::nullopt, cond.rhs.constant() - strict});
-  if (is_symbol(cond.rhs) && cond.lhs.is_constant() && cond.lhs.constant() < INT64_MAX)
-    return std::pair(cond.rhs.node(), Range{cond.lhs.constant() + strict, std::nullopt});
-  return std::nullopt;
 }
 
 // What the coefficients share: dim = g*X + constant.
@@ -65,42 +45,60 @@ int64_t content(Dim dim) {
 
 }  // namespace
 
-SymbolMask symbol_mask(Dim dim) {
-  SymbolMask mask;
-  for_each_symbol(dim, [&](const SymNode* s) { mask.add(s->id); });
-  return mask;
-}
-
 bool mentions(Dim dim, const SymNode* symbol) {
-  bool found = false;
-  for_each_symbol(dim, [&](const SymNode* s) { found = found || s == symbol; });
-  return found;
+  if (dim.is_constant()) return false;
+  const SymNode* node = dim.node();
+  if (!node->symbols.meets(symbol->symbols)) return false;
+  switch (node->kind) {
+    case SymKind::symbol: return node == symbol;
+    case SymKind::sum:
+      return std::ranges::any_of(node->terms(), [&](const SymTerm& t) { return mentions(Dim(t.monomial), symbol); });
+    case SymKind::product:
+      return std::ranges::any_of(node->factors(), [&](const SymFactor& f) { return mentions(Dim(f.atom), symbol); });
+    case SymKind::floor_div:
+    case SymKind::mod:
+    case SymKind::min:
+    case SymKind::max:
+    case SymKind::call: return std::ranges::any_of(node->args(), [&](Dim d) { return mentions(d, symbol); });
+  }
+  return false;
 }
 
 FactsLearner::FactsLearner(Facts& facts)
     : facts_(facts),
-      known_size_(facts.known_.size()),
+      solved_(facts.solved_.size()),
       bounds_(facts.bounds_.size()),
       nonzero_(facts.nonzero_.size()),
       rewrites_(facts.rewrites_.size()) {}
 
 FactsLearner::~FactsLearner() {
   if (kept_) return;
-  for (size_t i = touched_.size(); i-- > 0;) facts_.known_[touched_[i].first] = touched_[i].second;
-  facts_.known_.resize(known_size_);
+  for (size_t i = touched_.size(); i-- > 0;) {
+    const auto& [id, before] = touched_[i];
+    if (before.symbol == nullptr)
+      facts_.known_.unmake(id);
+    else
+      facts_.known_.change(id) = before;
+  }
   if (saved_) {
     facts_.bounds_ = std::move(saved_->bounds);
     facts_.nonzero_ = std::move(saved_->nonzero);
     facts_.rewrites_ = std::move(saved_->rewrites);
   }
-  facts_.bounds_.resize(bounds_);
-  facts_.nonzero_.resize(nonzero_);
-  facts_.rewrites_.resize(rewrites_);
+  facts_.solved_.truncate(solved_);
+  facts_.bounds_.truncate(bounds_);
+  facts_.nonzero_.truncate(nonzero_);
+  facts_.rewrites_.truncate(rewrites_);
+}
+
+void FactsLearner::keep() {
+  kept_ = true;
+  if (!facts_.hints_) return;  // whoever asks first looks at all symbols
+  for (const auto& touched : touched_) facts_.unhinted_.push_back(touched.first);
 }
 
 Facts::Known& FactsLearner::known(const SymNode* symbol) {
-  if (facts_.known_.size() <= symbol->id) facts_.known_.resize(size_t{symbol->id} + 1);
-  Facts::Known& k = facts_.known_[symbol->id];
+  Facts::Known& k = facts_.known_.change(symbol->id);
   LENZ_CHECK(k.symbol == nullptr || k.symbol == symbol, "facts about symbols of two pools");
   touched_.emplace_back(symbol->id, k);
   k.symbol = symbol;
@@ -108,7 +106,8 @@ Facts::Known& FactsLearner::known(const SymNode* symbol) {
 }
 
 bool FactsLearner::solved(const SymNode* symbol) const {
-  return symbol->id < facts_.known_.size() && facts_.known_[symbol->id].solved;
+  const Facts::Known* k = facts_.known_.find(symbol->id);
+  return k != nullptr && k->solved;
 }
 
 bool FactsLearner::assume_range(const SymNode* symbol, const Range& range) {
@@ -121,9 +120,12 @@ bool FactsLearner::assume_range(const SymNode* symbol, const Range& range) {
   changed_.add(symbol->id);
   // What it is a factor of may be divided by it now.
   if (now_positive) {
-    relearn_rewrites([&](Dim atom, Dim value) { return mentions(atom, symbol) && mentions(value, symbol); });
-    for (const Facts::Bound& b : facts_.bounds_)
+    relearn_rewrites(symbol->symbols,
+                     [&](Dim atom, Dim value) { return mentions(atom, symbol) && mentions(value, symbol); });
+    facts_.bounds_.any_of(symbol->symbols, [&](const Facts::Bound& b) {
       if (mentions(b.dim, symbol)) pending_.push_back({Pending::Kind::nonnegative, b.dim, {}});
+      return false;
+    });
   }
   if (k.solved) {
     if (next.low) pending_.push_back({Pending::Kind::nonnegative, *k.solved - *next.low, {}});
@@ -162,11 +164,13 @@ bool FactsLearner::assume_congruence(Dim dim, int64_t modulus, int64_t residue) 
   if (!both) return false;
   if (k.congruence == *both) return true;
   k.congruence = *both;
-  for (const auto& [atom, value] : facts_.rewrites_)  // others may learn from it now
-    if (atom.node()->kind == SymKind::mod && atom.node()->args()[1].is_constant() && value.is_constant() &&
-        mentions(atom, open.monomial))
-      pending_.push_back(
-          {Pending::Kind::congruent, atom.node()->args()[0], {atom.node()->args()[1].constant(), value.constant()}});
+  facts_.rewrites_.any_of(open.monomial->symbols, [&](const Facts::Rewrite& r) {  // others may learn from it now
+    const SymNode* atom = r.from.node();
+    if (atom->kind == SymKind::mod && atom->args()[1].is_constant() && r.to.is_constant() &&
+        mentions(r.from, open.monomial))
+      pending_.push_back({Pending::Kind::congruent, atom->args()[0], {atom->args()[1].constant(), r.to.constant()}});
+    return false;
+  });
   Range range = k.range;
   return round_inwards(range, *both) && assume_range(open.monomial, range);
 }
@@ -178,10 +182,10 @@ void FactsLearner::keep_remainder(Dim dim, int64_t modulus, int64_t residue) {
   SymTerm t = view.terms()[0];
   int64_t value = static_cast<int64_t>(floor_rest(residue, modulus)) - view.constant();
   if (value % t.coefficient != 0) return;
-  std::pair<Dim, Dim> fact{Dim(t.monomial), Dim(value / t.coefficient)};
-  for (const auto& known : facts_.rewrites_)
-    if (known == fact) return;
-  facts_.rewrites_.push_back(fact);
+  const Facts::Rewrite fact{Dim(t.monomial), Dim(value / t.coefficient), t.monomial->symbols};
+  const bool stands = facts_.rewrites_.any_of(
+      fact.symbols, [&](const Facts::Rewrite& r) { return r.from == fact.from && r.to == fact.to; });
+  if (!stands) facts_.rewrites_.push_back(fact);
 }
 
 // That dim - least is not below 0. An end near those of 64 bits may leave it without a number: then nothing is learnt.
@@ -205,9 +209,12 @@ bool FactsLearner::assume_remainder(Dim dim, bool& done) {
   return residue >= 0 && residue < k.constant() && assume_congruence(a, k.constant(), residue);
 }
 
+bool FactsLearner::stands_in(const ListBySymbols<Facts::Bound>& list, Dim dim) {
+  return list.any_of(symbol_mask(dim), [&](const Facts::Bound& b) { return b.dim == dim; });
+}
+
 void FactsLearner::keep_bound(Dim dim) {
-  for (const Facts::Bound& b : facts_.bounds_)
-    if (b.dim == dim) return;
+  if (stands_in(facts_.bounds_, dim)) return;
   facts_.bounds_.push_back({dim, symbol_mask(dim)});
   pending_.push_back({Pending::Kind::tighten, dim, {}});
 }
@@ -341,7 +348,7 @@ bool FactsLearner::assume_nonzero(Dim dim) {
   Range r = reader.range(dim);
   if (r.low && *r.low == 0) return assume_nonnegative(dim - 1);
   if (r.high && *r.high == 0) return assume_nonnegative(-dim - 1);
-  if (std::ranges::find(facts_.nonzero_, dim) == facts_.nonzero_.end()) facts_.nonzero_.push_back(dim);
+  if (!stands_in(facts_.nonzero_, dim)) facts_.nonzero_.push_back({dim, symbol_mask(dim)});
   return true;
 }
 
@@ -481,21 +488,22 @@ bool FactsLearner::settle() {
     } else if (!changed_.empty() && budget_ > 0) {
       SymbolMask mask = changed_;
       changed_ = {};
-      for (size_t i = 0; i < facts_.bounds_.size() && budget_ > 0; ++i) {
-        if (!facts_.bounds_[i].symbols.meets(mask)) continue;
-        --budget_;
-        Dim bound = facts_.bounds_[i].dim, simpler = FactsReader(facts_).normalize(bound);
-        if (!(simpler == bound)) pending_.push_back({Pending::Kind::nonnegative, simpler, {}});
-        if (!tighten(bound)) return false;
-      }
-      for (Dim d : facts_.nonzero_) {  // what is not 0 may now be smaller, or end at 0
-        if (!symbol_mask(d).meets(mask) || --budget_ < 0) continue;
-        Dim simpler = FactsReader(facts_).normalize(d);
-        if (!(simpler == d)) pending_.push_back({Pending::Kind::nonzero, simpler, {}});
-        Range r = FactsReader(facts_).range(d);
-        if (r.low && *r.low == 0) pending_.push_back({Pending::Kind::nonnegative, d - 1, {}});
-        if (r.high && *r.high == 0) pending_.push_back({Pending::Kind::nonnegative, -d - 1, {}});
-      }
+      const bool broken = facts_.bounds_.any_of(mask, [&](const Facts::Bound& b) {
+        if (--budget_ < 0) return false;
+        Dim simpler = FactsReader(facts_).normalize(b.dim);
+        if (!(simpler == b.dim)) pending_.push_back({Pending::Kind::nonnegative, simpler, {}});
+        return !tighten(b.dim);
+      });
+      if (broken) return false;
+      facts_.nonzero_.any_of(mask, [&](const Facts::Bound& b) {  // what is not 0 may now be smaller, or end at 0
+        if (--budget_ < 0) return false;
+        Dim simpler = FactsReader(facts_).normalize(b.dim);
+        if (!(simpler == b.dim)) pending_.push_back({Pending::Kind::nonzero, simpler, {}});
+        Range r = FactsReader(facts_).range(b.dim);
+        if (r.low && *r.low == 0) pending_.push_back({Pending::Kind::nonnegative, b.dim - 1, {}});
+        if (r.high && *r.high == 0) pending_.push_back({Pending::Kind::nonnegative, -b.dim - 1, {}});
+        return false;
+      });
     } else {
       return true;
     }
@@ -513,63 +521,6 @@ bool FactsLearner::assume(const Cond& cond) {
     case Rel::le: consistent = assume_nonnegative(gap); break;
   }
   return consistent && settle();
-}
-
-void Facts::declare(const SymNode* symbol, const Range& first, const Range& range) {
-  Known& k = known_[symbol->id];
-  if (k.declared < 0) {
-    k.declared = static_cast<int32_t>(ranges_.size());
-    ranges_.emplace_back(symbol, first);
-  }
-  Range& declared = ranges_[static_cast<size_t>(k.declared)].second;
-  declared = intersect_ranges(declared, range);
-}
-
-void Facts::set_range(const SymNode* symbol, Range range) {
-  constexpr Range kSize{0, std::nullopt};
-  FactsLearner learner(*this);
-  bool is_new = symbol->id >= known_.size() || known_[symbol->id].symbol == nullptr;
-  if (is_new) learner.known(symbol).range = Range{};
-  bool empty = range.low && range.high && *range.low > *range.high;
-  if (empty || !learner.assume_range(symbol, range) || !learner.settle())
-    throw UserError("the range of " + std::string(symbol_name(symbol)) + " leaves no value");
-  learner.keep();
-  declare(symbol, is_new ? Range{} : kSize, range);
-  ++version_;
-}
-
-namespace {
-// Where the facts leave a symbol one value, earlier conditions can be computed, whatever the rules made of them.
-bool holds_for_known_values(const Facts& facts, const Cond& added) {
-  SymValues value = [&](const SymNode* s) -> std::optional<int64_t> {
-    Range r = facts.range(Dim(s));
-    return r.low && r.low == r.high ? r.low : std::nullopt;
-  };
-  bool any = false;
-  for (Dim side : {added.lhs, added.rhs}) for_each_symbol(side, [&](const SymNode* s) { any = any || value(s); });
-  if (!any) return true;
-  return std::ranges::all_of(facts.conditions(), [&](const Cond& c) { return evaluate(c, value).value_or(true); });
-}
-}  // namespace
-
-bool Facts::add(const Cond& cond) {
-  Truth truth = prove(cond);
-  if (truth == Truth::no) return false;
-  if (cond.lhs.is_constant() && cond.rhs.is_constant()) return true;
-  for (const Cond& c : conditions_)
-    if (c == cond) return true;
-  if (conditions_.size() >= kMaxConditions) throw UserError("more than 4096 conditions on dimensions");
-  FactsLearner learner(*this);
-  for (Dim side : {cond.lhs, cond.rhs}) for_each_symbol(side, [&](const SymNode* s) { learner.known(s); });
-  if (truth == Truth::unknown && (!learner.assume(cond) || !holds_for_known_values(*this, cond))) return false;
-  learner.keep();
-  if (auto bound = as_range(cond)) {
-    declare(bound->first, {0, std::nullopt}, bound->second);
-  } else {
-    conditions_.push_back(cond);
-  }
-  ++version_;
-  return true;
 }
 
 }  // namespace lenz

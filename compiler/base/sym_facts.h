@@ -49,6 +49,24 @@ class FactsReader {
   const Facts& facts_;
 };
 
+// Hints: values by symbol id.
+struct Facts::Hints {
+  struct Value {
+    std::optional<int64_t> number;
+    bool open = false;  // of a symbol that was not solved then: no other one gets the same, where that is possible
+  };
+  std::vector<Value> values;
+  std::vector<int64_t> used;  // the numbers of the open ones, in order
+  size_t conditions = 0;      // that were looked at
+  uint64_t version = 0;       // of the facts that they were made for
+};
+
+struct Facts::Proven {
+  Cond cond{};
+  Truth truth = Truth::unknown;
+  uint64_t version = UINT64_MAX;  // of the facts that it follows from
+};
+
 // Adds facts. Unless keep() is called in the end, its destructor takes everything back.
 class FactsLearner {
  public:
@@ -60,7 +78,7 @@ class FactsLearner {
   bool assume(const Cond& cond);  // false on contradiction, as all of the following
   bool assume_range(const SymNode* symbol, const Range& range);
   bool settle();  // draws the consequences that are still pending
-  void keep() { kept_ = true; }
+  void keep();
 
   Facts::Known& known(const SymNode* symbol);  // to change; valid until the next call
 
@@ -73,9 +91,8 @@ class FactsLearner {
     Congruence congruence;
   };
   struct Saved {
-    std::vector<Facts::Bound> bounds;
-    std::vector<Dim> nonzero;
-    std::vector<std::pair<Dim, Dim>> rewrites;
+    ListBySymbols<Facts::Bound> bounds, nonzero;
+    ListBySymbols<Facts::Rewrite> rewrites;
   };
 
   bool take_in(const Pending& pending);
@@ -90,9 +107,11 @@ class FactsLearner {
   bool assume_power(Dim dim, bool exactly, bool& done);
   bool solve(Dim dim);
   void save();
-  void relearn_rewrites(const std::function<bool(Dim, Dim)>& which);
+  void relearn_rewrites(const SymbolMask& symbols, const std::function<bool(Dim, Dim)>& which);
+  std::vector<const SymNode*> solved_where(const std::function<bool(Dim)>& is) const;
   void replace(const SymNode* symbol, Dim by);
   void rewrite(Dim dim);
+  static bool stands_in(const ListBySymbols<Facts::Bound>& list, Dim dim);
   void keep_bound(Dim dim);
   void bound_quotient(Dim dim);
   bool tighten(Dim bound);
@@ -105,8 +124,8 @@ class FactsLearner {
   SymbolMask changed_;  // symbols whose range changed since bounds were last looked at
   int budget_ = 2048;   // of proofs and propagation steps
   // What to go back to.
-  size_t known_size_, bounds_, nonzero_, rewrites_;
-  std::vector<std::pair<uint32_t, Facts::Known>> touched_;
+  size_t solved_, bounds_, nonzero_, rewrites_;
+  std::vector<std::pair<uint32_t, Facts::Known>> touched_;  // as they were; without a symbol, if they were not there
   std::optional<Saved> saved_;  // the lists as they were, once a symbol was replaced in them
 };
 
@@ -117,8 +136,9 @@ Congruence canonical(const Congruence& c);
 std::optional<Congruence> solve_congruence(int64_t c, int64_t r, int64_t m);
 
 Range multiply_ranges(const Range& a, const Range& b);
+Range intersect_ranges(const Range& a, const Range& b);
 
-SymbolMask symbol_mask(Dim dim);
+inline SymbolMask symbol_mask(Dim dim) { return dim.is_constant() ? SymbolMask{} : dim.node()->symbols; }
 bool mentions(Dim dim, const SymNode* symbol);
 Dim replace_symbol(Dim dim, const SymNode* symbol, Dim by);
 

@@ -70,8 +70,8 @@ TEST(SymFacts, PowersOfOneSymbolAreRangesOfIt) {
 TEST(SymFacts, RangesAndConditionsAreOnRecordAsAdded) {
   World w{"a in 2..64", "b % 8 == 0", "a <= 32", "c < a", "c < a", "b >= 16"};
   ASSERT_EQ(w.facts.ranges().size(), 2u);
-  EXPECT_EQ(w.facts.ranges()[0].second, (Range{2, 32}));
-  EXPECT_EQ(w.facts.ranges()[1].second, (Range{16, std::nullopt}));
+  EXPECT_EQ(w.facts.ranges()[0].range, (Range{2, 32}));
+  EXPECT_EQ(w.facts.ranges()[1].range, (Range{16, std::nullopt}));
   ASSERT_EQ(w.facts.conditions().size(), 2u);
   EXPECT_EQ(to_string(w.facts.conditions()[0]), "b % 8 == 0");
   EXPECT_EQ(to_string(w.facts.conditions()[1]), "c < a");
@@ -80,9 +80,9 @@ TEST(SymFacts, RangesAndConditionsAreOnRecordAsAdded) {
   EXPECT_EQ(w.facts.ranges().size(), 2u);
   EXPECT_EQ(w.facts.range(w.dim("c")), (Range{0, 31}));
   w.learn("c in -8..20");  // a condition took it for a size before
-  EXPECT_EQ(w.facts.ranges()[2].second, (Range{0, 20}));
+  EXPECT_EQ(w.facts.ranges()[2].range, (Range{0, 20}));
   w.learn("e in -8..20");
-  EXPECT_EQ(w.facts.ranges()[3].second, (Range{-8, 20}));
+  EXPECT_EQ(w.facts.ranges()[3].range, (Range{-8, 20}));
   EXPECT_EQ(w.facts.range(w.dim("e")), (Range{-8, 20}));
 }
 

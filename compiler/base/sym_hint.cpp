@@ -26,72 +26,110 @@ constexpr uint64_t kBroken = uint64_t{1} << 63;  // in the version of hints that
 
 class HintSearch {
  public:
-  explicit HintSearch(const Facts& facts) : facts_(facts), values_(facts.hints_.values) {}
+  HintSearch(const Facts& facts, Facts::Hints& hints) : facts_(facts), hints_(hints) {}
 
   void run() {
     if (!extend()) search();
+    hints_.conditions = facts_.conditions_.size();
   }
 
  private:
+  std::optional<int64_t>& value(uint32_t id) { return hints_.values[id].number; }
+  const std::optional<int64_t>& value(uint32_t id) const { return hints_.values[id].number; }
+
+  void make_room(const Facts::Known& k) {
+    if (hints_.values.size() <= k.symbol->id) hints_.values.resize(size_t{k.symbol->id} + 1);
+  }
+
   // The usual case, facts that agree with the values of before: looks at what is new alone, so that a chain of facts
-  // costs what its links cost. Every fact adds one condition at most: those added since are among the last ones.
+  // costs what its links cost.
   bool extend() {
-    uint64_t before = facts_.hints_.version;
-    if (before == 0 || (before & kBroken) != 0) return false;
-    values_.resize(facts_.known_.size());
-    std::vector<uint32_t> fresh;
+    if (hints_.version == 0 || (hints_.version & kBroken) != 0) return false;
+    std::vector<uint32_t> touched(facts_.unhinted_.begin(), facts_.unhinted_.end()), fresh;
+    std::ranges::sort(touched);
+    touched.erase(std::ranges::unique(touched).begin(), touched.end());
+    for (uint32_t id : touched) {
+      const Facts::Known& k = known(id);
+      make_room(k);
+      if (k.solved) set_open(id, false);
+    }
     bool agree = true;
-    for (const Facts::Known& k : facts_.known_) {
-      if (k.symbol == nullptr || !agree) continue;
-      auto& value = values_[k.symbol->id];
-      if (!value) {
-        fresh.push_back(k.symbol->id);
-        if (!k.solved) value = typical(k);
+    for (uint32_t id : touched) {
+      const Facts::Known& k = known(id);
+      if (!agree) break;
+      if (!value(id)) {
+        fresh.push_back(id);
+        if (k.solved) continue;
+        value(id) = typical(k);
+        set_open(id, true);
       } else {
-        agree = k.solved ? agrees(k) : allowed(k, *value);
+        agree = k.solved ? agrees(k) : allowed(k, *value(id));
       }
     }
     for (uint32_t id : fresh)
-      if (const Facts::Known& k = facts_.known_[id]; agree && k.solved) {
-        values_[id] = value_of(k.symbol);
+      if (const Facts::Known& k = known(id); agree && k.solved) {
+        value(id) = value_of(k.symbol);
         agree = agrees(k);
       }
-    size_t count = facts_.conditions_.size();
-    for (size_t i = count - std::min<uint64_t>(facts_.version_ - before, count); agree && i < count; ++i)
+    for (size_t i = hints_.conditions; agree && i < facts_.conditions_.size(); ++i)
       agree = holds(facts_.conditions_[i]);
     if (agree) {
-      facts_.hints_.version = facts_.version_;
+      hints_.version = facts_.version_;
     } else {
-      for (uint32_t id : fresh) values_[id].reset();
+      for (uint32_t id : fresh) {
+        set_open(id, false);
+        value(id).reset();
+      }
     }
     return agree;
   }
 
+  // Whether others shall not have its value.
+  void set_open(uint32_t id, bool open) {
+    Facts::Hints::Value& v = hints_.values[id];
+    if (v.open == open) return;
+    v.open = open;
+    const auto at = std::ranges::lower_bound(hints_.used, *v.number);
+    if (open)
+      hints_.used.insert(at, *v.number);
+    else
+      hints_.used.erase(at);
+  }
+
   bool agrees(const Facts::Known& solved) const {
-    auto value = values_[solved.symbol->id];
-    return value && value_of(solved.symbol) == value && (!solved.range.low || *value >= *solved.range.low) &&
-           (!solved.range.high || *value <= *solved.range.high);
+    auto now = value(solved.symbol->id);
+    return now && value_of(solved.symbol) == now && (!solved.range.low || *now >= *solved.range.low) &&
+           (!solved.range.high || *now <= *solved.range.high);
   }
 
   void search() {
-    values_.resize(facts_.known_.size());
-    listed_ = true;
-    for (const Facts::Known& k : facts_.known_)
-      if (open(k) && values_[k.symbol->id]) used_.insert(*values_[k.symbol->id]);
-    for (const Facts::Known& k : facts_.known_) {
-      if (!open(k)) continue;
-      auto& value = values_[k.symbol->id];
-      if (value && allowed(k, *value)) continue;
-      value = typical(k);
-      used_.insert(*value);
+    all_ = facts_.known_.all();
+    searching_ = true;
+    for (const Facts::Known* k : all_) {
+      make_room(*k);
+      if (open(*k) && value(k->symbol->id)) used_.insert(*value(k->symbol->id));
+    }
+    for (const Facts::Known* k : all_) {
+      if (!open(*k)) continue;
+      auto& of = value(k->symbol->id);
+      if (of && allowed(*k, *of)) continue;
+      of = typical(*k);
+      used_.insert(*of);
     }
     bool whole = repair();
-    for (const Facts::Known& k : facts_.known_)
-      if (k.symbol != nullptr && k.solved) values_[k.symbol->id] = value_of(k.symbol);
-    facts_.hints_.version = facts_.version_ | (whole ? 0 : kBroken);
+    hints_.used.clear();
+    for (const Facts::Known* k : all_) {
+      Facts::Hints::Value& v = hints_.values[k->symbol->id];
+      if (k->solved) v.number = value_of(k->symbol);
+      v.open = open(*k);
+      if (v.open) hints_.used.push_back(*v.number);
+    }
+    std::ranges::sort(hints_.used);
+    hints_.version = facts_.version_ | (whole ? 0 : kBroken);
   }
 
-  static bool open(const Facts::Known& k) { return k.symbol != nullptr && !k.solved; }
+  const Facts::Known& known(uint32_t id) const { return *facts_.known_.find(id); }
+  static bool open(const Facts::Known& k) { return !k.solved; }
 
   static bool allowed(const Facts::Known& k, int64_t v) {
     return (!k.range.low || v >= *k.range.low) && (!k.range.high || v <= *k.range.high) &&
@@ -132,11 +170,8 @@ class HintSearch {
     return k.range.low ? *k.range.low : 0;
   }
 
-  // Whether an open symbol has this value. Who asks about few symbols makes no list.
-  bool used(int64_t v) const {
-    if (listed_) return used_.contains(v);
-    return std::ranges::any_of(facts_.known_, [&](const auto& k) { return open(k) && values_[k.symbol->id] == v; });
-  }
+  // Whether an open symbol has this value.
+  bool used(int64_t v) const { return searching_ ? used_.contains(v) : std::ranges::binary_search(hints_.used, v); }
 
   // Whether a symbol without facts may have this value.
   bool is_free_value(int64_t v) const {
@@ -146,11 +181,10 @@ class HintSearch {
   }
 
   std::optional<int64_t> value_of(const SymNode* symbol) const {
-    if (symbol->id >= facts_.known_.size() || facts_.known_[symbol->id].symbol == nullptr)
-      return free_value(symbol->id);
-    const Facts::Known& k = facts_.known_[symbol->id];
-    if (!k.solved) return values_[symbol->id];
-    return evaluate(*k.solved, [&](const SymNode* s) { return value_of(s); });
+    const Facts::Known* k = facts_.known_.find(symbol->id);
+    if (k == nullptr) return free_value(symbol->id);
+    if (!k->solved) return value(symbol->id);
+    return evaluate(*k->solved, [&](const SymNode* s) { return value_of(s); });
   }
 
   bool holds(const Cond& cond) {
@@ -160,11 +194,11 @@ class HintSearch {
 
   // The conditions and, for solved symbols, their ranges: all that single symbols do not ensure.
   void collect() {
-    conditions_ = facts_.conditions_;
-    for (const Facts::Known& k : facts_.known_) {
-      if (k.symbol == nullptr || !k.solved) continue;
-      if (k.range.low) conditions_.push_back(ge(*k.solved, *k.range.low));
-      if (k.range.high) conditions_.push_back(le(*k.solved, *k.range.high));
+    conditions_.assign(facts_.conditions_.begin(), facts_.conditions_.end());
+    for (const Facts::Known* k : all_) {
+      if (!k->solved) continue;
+      if (k->range.low) conditions_.push_back(ge(*k->solved, *k->range.low));
+      if (k->range.high) conditions_.push_back(le(*k->solved, *k->range.high));
     }
   }
 
@@ -172,14 +206,14 @@ class HintSearch {
   std::vector<const SymNode*> symbols_of(const Cond& cond) const {
     std::vector<const SymNode*> out;
     auto note = [&](const SymNode* s) {
-      if (s->id < facts_.known_.size() && open(facts_.known_[s->id]) && std::ranges::count(out, s) == 0)
-        out.push_back(s);
+      const Facts::Known* k = facts_.known_.find(s->id);
+      if (k != nullptr && open(*k) && std::ranges::count(out, s) == 0) out.push_back(s);
     };
     for (Dim side : {cond.lhs, cond.rhs})
       for_each_symbol(side, [&](const SymNode* s) {
         note(s);
-        if (s->id < facts_.known_.size() && facts_.known_[s->id].solved)
-          for_each_symbol(*facts_.known_[s->id].solved, note);
+        if (const Facts::Known* k = facts_.known_.find(s->id); k != nullptr && k->solved)
+          for_each_symbol(*k->solved, note);
       });
     return out;
   }
@@ -196,13 +230,13 @@ class HintSearch {
     auto offer = [&](Wide v) {
       if (auto a = next_allowed(k, v)) out.push_back(*a);
     };
-    auto& value = values_[k.symbol->id];
-    int64_t now = *value;
+    auto& tried = value(k.symbol->id);
+    int64_t now = *tried;
     auto gap = [&](int64_t at) -> std::optional<Wide> {
-      value = at;
+      tried = at;
       auto get = [&](const SymNode* s) { return value_of(s); };
       auto a = evaluate(cond.lhs, get), b = evaluate(cond.rhs, get);
-      value = now;
+      tried = now;
       if (!a || !b) return std::nullopt;
       return Wide{*a} - *b;
     };
@@ -225,7 +259,7 @@ class HintSearch {
   // Changes one symbol at a time, to the value that breaks the fewest conditions.
   bool repair() {
     collect();
-    about_.assign(facts_.known_.size(), {});
+    about_.assign(hints_.values.size(), {});
     for (size_t i = 0; i < conditions_.size(); ++i)
       for (const SymNode* s : symbols_of(conditions_[i])) about_[s->id].push_back(i);
     RandomChooser choose(1);
@@ -247,43 +281,48 @@ class HintSearch {
     std::vector<Move> best;
     int best_cost = INT32_MAX;
     for (const SymNode* s : symbols_of(cond)) {
-      auto& value = values_[s->id];
-      int64_t now = *value;
+      auto& tried = value(s->id);
+      int64_t now = *tried;
       int before = broken_with(s);
-      for (int64_t v : candidates(facts_.known_[s->id], cond)) {
+      for (int64_t v : candidates(known(s->id), cond)) {
         if (v == now || checks_ <= 0) continue;
-        value = v;
+        tried = v;
         int cost = 4 * (broken_with(s) - before) + (v < 2) + 2 * shared(s, v);
         if (cost < best_cost) best.clear();
         if (cost <= best_cost) best.push_back({s, v});
         best_cost = std::min(best_cost, cost);
       }
-      value = now;
+      tried = now;
     }
     if (best.empty()) return;
     const Move& move = choose.pick(best);
-    values_[move.symbol->id] = move.value;
+    value(move.symbol->id) = move.value;
   }
 
   bool shared(const SymNode* symbol, int64_t v) const {
-    for (const Facts::Known& k : facts_.known_)
-      if (open(k) && k.symbol != symbol && values_[k.symbol->id] == v) return true;
-    return false;
+    return std::ranges::any_of(
+        all_, [&](const Facts::Known* k) { return open(*k) && k->symbol != symbol && value(k->symbol->id) == v; });
   }
 
   const Facts& facts_;
-  std::vector<std::optional<int64_t>>& values_;
-  bool listed_ = false;
-  std::set<int64_t> used_;  // once listed_: the values of open symbols
+  Facts::Hints& hints_;
+  bool searching_ = false;
+  std::vector<const Facts::Known*> all_;  // where it searches: of all symbols
+  std::set<int64_t> used_;                // and the values of open ones
   std::vector<Cond> conditions_;
   std::vector<std::vector<size_t>> about_;  // by symbol id: which conditions depend on it
   int checks_ = kMaxChecks;
 };
 
 int64_t Facts::hint(const SymNode* symbol) const {
-  if (symbol->id >= known_.size() || known_[symbol->id].symbol == nullptr) return free_value(symbol->id);
-  if ((hints_.version & ~kBroken) != version_) HintSearch(*this).run();
-  return hints_.values[symbol->id].value_or(free_value(symbol->id));
+  if (!known_.contains(symbol->id)) return free_value(symbol->id);
+  if (!hints_ || (hints_->version & ~kBroken) != version_) {
+    if (!hints_ || hints_.use_count() > 1)
+      hints_ = hints_ ? std::make_shared<Hints>(*hints_) : std::make_shared<Hints>();
+    HintSearch(*this, *hints_).run();
+    unhinted_.clear();
+  }
+  return hints_->values[symbol->id].number.value_or(free_value(symbol->id));
 }
 
 std::optional<int64_t> Facts::hint(Dim dim) const {

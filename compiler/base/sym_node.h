@@ -39,6 +39,7 @@ struct SymNode {
   uint16_t depth;
   SymKind kind;
   SymFn fn;
+  SymbolMask symbols;  // that occur in it
 
   std::span<const SymTerm> terms() const { return {static_cast<const SymTerm*>(items), count}; }        // sum
   std::span<const SymFactor> factors() const { return {static_cast<const SymFactor*>(items), count}; }  // product

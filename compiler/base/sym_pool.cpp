@@ -26,7 +26,7 @@ bool same_structure(const SymNode& a, const SymNode& b) {
          std::memcmp(a.items, b.items, item_bytes(a)) == 0;
 }
 
-// Fills in what follows from the items: hash, size and depth.
+// Fills in what follows from the items: hash, size, depth and symbols.
 void derive(SymNode& node) {
   uint64_t hash =
       mix(static_cast<uint64_t>(node.kind) * 16 + static_cast<uint64_t>(node.fn), static_cast<uint64_t>(node.constant));
@@ -36,6 +36,7 @@ void derive(SymNode& node) {
     size += n->size * times;
     depth = std::max<uint32_t>(depth, n->depth);
     hash = mix(hash, n->hash);
+    node.symbols.add(n->symbols);
   };
   switch (node.kind) {
     case SymKind::symbol:
@@ -142,7 +143,10 @@ const SymNode* SymPool::Impl::intern(SymNode probe) {
   void* items = arena.allocate(bytes);
   std::memcpy(items, probe.items, bytes);
   probe.items = items;
-  if (probe.kind == SymKind::symbol) probe.id = static_cast<uint32_t>(symbols.size());
+  if (probe.kind == SymKind::symbol) {
+    probe.id = static_cast<uint32_t>(symbols.size());
+    probe.symbols.add(probe.id);
+  }
   const SymNode* node = new (arena.allocate(sizeof(SymNode))) SymNode(probe);
   size_t mask = table.size() - 1, at = node->hash & mask;
   while (table[at] != nullptr) at = (at + 1) & mask;

@@ -88,9 +88,9 @@ bool FactsReader::positive_by_product(Dim k) const {
   };
   const size_t terms_of_k = terms_of(k), terms_of_whole = terms_of(whole);
   auto fits = [&](Dim x) { return is_multiple(x, k) || (!(whole == k) && is_multiple(x, whole)); };
-  const bool by_bound = std::ranges::any_of(facts_.bounds_, [&](const Facts::Bound& bound) {
+  const bool by_bound = facts_.bounds_.any_of(mask, [&](const Facts::Bound& bound) {
     SumView view(bound.dim);
-    if (!bound.symbols.meets(mask) || view.terms().size() < 2) return false;
+    if (view.terms().size() < 2) return false;
     auto by_factor = [&](const SymFactor& m) {
       // Most share no factor of as many terms.
       const auto with_it = static_cast<size_t>(std::ranges::count_if(view.terms(), [&](const SymTerm& t) {
@@ -127,14 +127,14 @@ bool FactsReader::positive_by_product(Dim k) const {
   };
   auto by_term = [&](const Facts::Bound& bound) {
     SumView view(bound.dim);
-    return bound.symbols.meets(mask) && std::ranges::any_of(view.terms(), [&](const SymTerm& t) {
-             return t.coefficient > 0 && is_factor(Dim(t.monomial)) && at_least_one(range(monomial_dim(t) - bound.dim));
-           });
+    return std::ranges::any_of(view.terms(), [&](const SymTerm& t) {
+      return t.coefficient > 0 && is_factor(Dim(t.monomial)) && at_least_one(range(monomial_dim(t) - bound.dim));
+    });
   };
-  return std::ranges::any_of(facts_.bounds_, by_term) || std::ranges::any_of(facts_.rewrites_, [&](const auto& equal) {
-           return (is_factor(equal.first) && at_least_one(range(equal.second))) ||
-                  (is_factor(equal.second) && at_least_one(range(equal.first)));
-         });
+  return facts_.bounds_.any_of(mask, by_term) || facts_.rewrites_.any_of(mask, [&](const Facts::Rewrite& equal) {
+    return (is_factor(equal.from) && at_least_one(range(equal.to))) ||
+           (is_factor(equal.to) && at_least_one(range(equal.from)));
+  });
 }
 
 // 1 or -1 where that is what the sign of every value is, else 0.
@@ -149,9 +149,9 @@ int FactsReader::sign_of_divisor(Dim k, int depth, int& budget) const {
 // As it stands there: a proof of it would ask for one of this.
 bool FactsReader::divides(Dim k, Dim x) const {
   const Dim rest = mod(x, k);
-  return rest.is(0) || std::ranges::any_of(facts_.rewrites_, [&](const auto& rewrite) {
-           return rewrite.first == rest && rewrite.second.is(0);
-         });
+  return rest.is(0) || facts_.rewrites_.any_of(symbol_mask(rest), [&](const Facts::Rewrite& rewrite) {
+    return rewrite.from == rest && rewrite.to.is(0);
+  });
 }
 
 namespace {
@@ -327,19 +327,24 @@ bool FactsReader::differs_by_ranges(const SumView& view, const SumView& bound, i
 bool FactsReader::nonnegative_by_bound(Dim dim, const SumView& view, int depth, int& budget) const {
   if (facts_.bounds_.empty()) return false;
   SymbolMask mask = sought_in_bounds(view);
-  for (const Facts::Bound& bound : facts_.bounds_) {  // as the last step
-    if (!bound.symbols.meets(mask) || --budget < 0) continue;
-    SumView subtracted(bound.dim);
+  std::vector<Dim> met;
+  facts_.bounds_.any_of(mask, [&](const Facts::Bound& bound) {
+    met.push_back(bound.dim);
+    return false;
+  });
+  for (const Dim bound : met) {  // as the last step
+    if (--budget < 0) break;
+    SumView subtracted(bound);
     const int64_t often = times_within(view, subtracted);
     if (differs_by_ranges(view, subtracted, often) || (often > 1 && differs_by_ranges(view, subtracted, 1)))
       return true;
   }
-  for (const Facts::Bound& bound : facts_.bounds_) {
-    if (!bound.symbols.meets(mask) || --budget < 0) continue;
+  for (const Dim bound : met) {
+    if (--budget < 0) break;
     size_t terms = 0;
-    for_each_difference(view, SumView(bound.dim), 1, [&](const SymNode*, Wide) { ++terms; });
+    for_each_difference(view, SumView(bound), 1, [&](const SymNode*, Wide) { ++terms; });
     if (terms > view.terms().size()) continue;  // they have nothing in common
-    if (nonnegative(dim - bound.dim, depth - 1, budget)) return true;
+    if (nonnegative(dim - bound, depth - 1, budget)) return true;
   }
   return false;
 }
@@ -373,8 +378,9 @@ Truth FactsReader::prove_zero(Dim dim) const {
   Congruence c = congruence(dim);
   if (c.residue != 0) return Truth::no;
   Dim negated = -dim;
-  for (Dim other : facts_.nonzero_)
-    if (other == dim || other == negated) return Truth::no;
+  if (facts_.nonzero_.any_of(symbol_mask(dim),
+                             [&](const Facts::Bound& other) { return other.dim == dim || other.dim == negated; }))
+    return Truth::no;
   // What is at least 1 is at least 0: the weaker proofs first, for most questions stay open.
   if (nonnegative(dim)) return nonnegative(dim - 1) ? Truth::no : nonnegative(negated) ? Truth::yes : Truth::unknown;
   return nonnegative(negated) && nonnegative(negated - 1) ? Truth::no : Truth::unknown;
@@ -419,8 +425,9 @@ Truth FactsReader::prove(const Cond& cond) const {
 // Type rules ask the same of one size again and again: what was answered since the last fact is kept.
 Truth Facts::prove(const Cond& cond) const {
   constexpr size_t kKept = 64;
-  if (proven_.empty()) proven_.resize(kKept);
-  size_t hash = cond.lhs.hash() * 31 + cond.rhs.hash() * 7 + static_cast<size_t>(cond.rel);
+  if (cond.lhs.is_constant() && cond.rhs.is_constant()) return FactsReader(*this).prove(cond);
+  if (!proven_) proven_ = std::make_shared<Proven[]>(kKept);
+  size_t hash = cond.lhs.hash() * 31 + cond.rhs.hash() * 7 + static_cast<size_t>(cond.rel) + version_;
   Proven& kept = proven_[(hash ^ hash >> 32) % kKept];
   if (kept.version != version_ || !(kept.cond == cond)) kept = {cond, FactsReader(*this).prove(cond), version_};
   return kept.truth;

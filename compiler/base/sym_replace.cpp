@@ -17,6 +17,7 @@ namespace {
 bool contains(Dim dim, const SymNode* monomial) {
   if (dim.is_constant() || size_of(dim) < monomial->size) return false;
   const SymNode* node = dim.node();
+  if (!node->symbols.covers(monomial->symbols)) return false;
   auto in_atom = [&](Dim part) { return contains(part, monomial); };
   switch (node->kind) {
     case SymKind::symbol: return false;
@@ -41,43 +42,52 @@ void FactsLearner::save() {
 }
 
 // Takes rewrites out and in once more: while they stood, by themselves they would say nothing.
-void FactsLearner::relearn_rewrites(const std::function<bool(Dim, Dim)>& which) {
-  auto chosen = [&](const auto& r) { return which(r.first, r.second); };
-  if (std::ranges::none_of(facts_.rewrites_, chosen)) return;
+void FactsLearner::relearn_rewrites(const SymbolMask& symbols, const std::function<bool(Dim, Dim)>& which) {
+  auto chosen = [&](const Facts::Rewrite& r) { return r.symbols.meets(symbols) && which(r.from, r.to); };
+  if (!facts_.rewrites_.any_of(symbols, chosen)) return;
   save();
-  std::erase_if(facts_.rewrites_, [&](const auto& r) {
+  facts_.rewrites_.erase_if([&](const Facts::Rewrite& r) {
     if (!chosen(r)) return false;
-    pending_.push_back({Pending::Kind::zero, r.first - r.second, {}});
+    pending_.push_back({Pending::Kind::zero, r.from - r.to, {}});
     return true;
   });
+}
+
+// The solved symbols of whose values that is true, in order of their ids.
+std::vector<const SymNode*> FactsLearner::solved_where(const std::function<bool(Dim)>& is) const {
+  std::vector<const SymNode*> out;
+  for (const auto run : facts_.solved_.runs())
+    for (uint32_t id : run)
+      if (const Facts::Known& k = *facts_.known_.find(id); is(*k.solved)) out.push_back(k.symbol);
+  std::ranges::sort(out, {}, &SymNode::id);
+  return out;
 }
 
 // Eliminates a symbol everywhere: what was known of it now holds for what replaces it.
 void FactsLearner::replace(const SymNode* symbol, Dim by) {
   Facts::Known old = known(symbol);
   known(symbol).solved = by;
-  changed_.add(symbol->id);
-  SymbolMask mask;
-  mask.add(symbol->id);
-  for (size_t id = 0; id < facts_.known_.size(); ++id) {
-    const Facts::Known& other = facts_.known_[id];
-    if (!other.solved || other.symbol == symbol || !mentions(*other.solved, symbol)) continue;
-    Dim value = FactsReader(facts_).normalize(replace_symbol(*other.solved, symbol, by));
-    known(other.symbol).solved = value;
-  }
-  save();
-  auto move_out = [&](Pending::Kind kind, Dim dim) {
-    if (!mentions(dim, symbol)) return false;
-    pending_.push_back({kind, dim, {}});
-    return true;
-  };
+  facts_.solved_.push_back(symbol->id);
+  changed_.add(symbol->symbols);
   if (old.range.low) keep_difference(by, *old.range.low);
   if (old.range.high) keep_difference(*old.range.high, by);
   if (old.congruence.modulus > 1) pending_.push_back({Pending::Kind::congruent, by, old.congruence});
-  relearn_rewrites([&](Dim atom, Dim value) { return mentions(atom, symbol) || mentions(value, symbol); });
-  std::erase_if(facts_.bounds_,
-                [&](auto& b) { return b.symbols.meets(mask) && move_out(Pending::Kind::nonnegative, b.dim); });
-  std::erase_if(facts_.nonzero_, [&](Dim d) { return move_out(Pending::Kind::nonzero, d); });
+  if (!old.in_conditions) return;  // nothing else speaks of it
+  for (const SymNode* other : solved_where([&](Dim value) { return mentions(value, symbol); })) {
+    if (other == symbol) continue;
+    Dim value = FactsReader(facts_).normalize(replace_symbol(*facts_.known_.find(other->id)->solved, symbol, by));
+    known(other).solved = value;
+  }
+  save();
+  auto move_out = [&](Pending::Kind kind, const Facts::Bound& b) {
+    if (!b.symbols.meets(symbol->symbols) || !mentions(b.dim, symbol)) return false;
+    pending_.push_back({kind, b.dim, {}});
+    return true;
+  };
+  relearn_rewrites(symbol->symbols,
+                   [&](Dim atom, Dim value) { return mentions(atom, symbol) || mentions(value, symbol); });
+  facts_.bounds_.erase_if([&](const Facts::Bound& b) { return move_out(Pending::Kind::nonnegative, b); });
+  facts_.nonzero_.erase_if([&](const Facts::Bound& b) { return move_out(Pending::Kind::nonzero, b); });
 }
 
 // Finds a symbol that the equation dim = 0 gives as an expression of others, the youngest one, and eliminates it.
@@ -110,14 +120,15 @@ void FactsLearner::rewrite(Dim dim) {
   Dim value = (dim - monomial_dim(best)) * Dim(-best.coefficient);
   if (size_of(value) >= best.monomial->size) return;
   const SymNode* known_now = best.monomial;
-  relearn_rewrites([&](Dim atom, Dim other) { return contains(atom, known_now) || contains(other, known_now); });
-  facts_.rewrites_.emplace_back(Dim(known_now), value);
-  changed_.add(symbol_mask(Dim(known_now)));
-  for (size_t id = 0; id < facts_.known_.size(); ++id) {
-    const Facts::Known& other = facts_.known_[id];
-    if (!other.solved || !contains(*other.solved, known_now)) continue;
-    Dim simpler = FactsReader(facts_).normalize(*other.solved);
-    known(other.symbol).solved = simpler;
+  relearn_rewrites(known_now->symbols,
+                   [&](Dim atom, Dim other) { return contains(atom, known_now) || contains(other, known_now); });
+  SymbolMask symbols = known_now->symbols;
+  symbols.add(symbol_mask(value));
+  facts_.rewrites_.push_back({Dim(known_now), value, symbols});
+  changed_.add(known_now->symbols);
+  for (const SymNode* other : solved_where([&](Dim in) { return contains(in, known_now); })) {
+    Dim simpler = FactsReader(facts_).normalize(*facts_.known_.find(other->id)->solved);
+    known(other).solved = simpler;
   }
 }
 

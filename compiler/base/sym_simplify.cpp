@@ -26,10 +26,9 @@ bool is_kind(Dim dim, SymKind kind) { return !dim.is_constant() && dim.node()->k
 }  // namespace
 
 const Facts::Known* FactsReader::known(const SymNode* symbol) const {
-  if (symbol->id >= facts_.known_.size()) return nullptr;
-  const Facts::Known& k = facts_.known_[symbol->id];
-  LENZ_CHECK(k.symbol == nullptr || k.symbol == symbol, "facts and dims are of two pools");
-  return k.symbol == nullptr ? nullptr : &k;
+  const Facts::Known* k = facts_.known_.find(symbol->id);
+  LENZ_CHECK(k == nullptr || k->symbol == symbol, "facts and dims are of two pools");
+  return k;
 }
 
 Range FactsReader::symbol_range(const SymNode* symbol) const {
@@ -161,13 +160,19 @@ Dim FactsReader::local(Dim dim) const {
   const SymNode* node = dim.node();
   Range r = range(dim);
   if (r.low && r.low == r.high) return *r.low;
-  for (const auto& [atom, value] : facts_.rewrites_) {
-    if (atom == dim) return value;
-    if (node->kind != SymKind::product || atom.node()->size >= node->size) continue;
-    const Dim others = divide_monomial(node, atom.node());
-    if (others.is(0)) continue;
-    if (const Dim candidate = others * value; better(candidate, dim)) return candidate;
-  }
+  Dim rewritten = dim;
+  const bool found = facts_.rewrites_.any_of(node->symbols, [&](const Facts::Rewrite& r) {
+    if (r.from == dim) {
+      rewritten = r.to;
+      return true;
+    }
+    if (node->kind != SymKind::product || r.from.node()->size >= node->size) return false;
+    const Dim others = divide_monomial(node, r.from.node());
+    if (others.is(0)) return false;
+    rewritten = others * r.to;
+    return better(rewritten, dim);
+  });
+  if (found) return rewritten;
   switch (node->kind) {
     case SymKind::floor_div: return local_floor_div(node->args()[0], node->args()[1]);
     case SymKind::mod: return local_mod(node->args()[0], node->args()[1]);

@@ -8,9 +8,9 @@
 namespace lenz {
 
 namespace {
-const Cond* broken_by(std::span<const Cond> conditions, const SymValues& sizes) {
+std::optional<Cond> broken_by(const SharedList<Cond>& conditions, const SymValues& sizes) {
   auto at = std::ranges::find_if(conditions, [&](const Cond& c) { return evaluate(c, sizes) == false; });
-  return at == conditions.end() ? nullptr : &*at;
+  return at == conditions.end() ? std::nullopt : std::optional(*at);
 }
 
 bool serves(const loops::Program& program, const SymValues& sizes) {
@@ -26,7 +26,7 @@ auto for_sizes(const Graph& given, const SymValues& sizes, Make make, Guards ass
   if (!graph) graph = given.clone();
   for (;;) {
     auto made = make(*graph);
-    const Cond* guard = broken_by(assumptions(made).guards(), sizes);
+    const std::optional<Cond> guard = broken_by(assumptions(made).guards(), sizes);
     if (!guard) return made;
     if (!graph->assumptions.declare(negate(*guard)))
       throw UserError("these sizes break " + to_string(*guard) + ", which the graph's `where` implies",

@@ -1,6 +1,7 @@
 #include "compiler/graph/assumptions.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "compiler/base/sym_eliminate.h"
 
@@ -68,8 +69,7 @@ bool Assumptions::declare(const Cond& cond) {
   if (declared_.proves(cond)) return true;
   if (!declared_.add(cond) || (started_ && !known_.add(cond))) return false;
   // No guard says what is known without it.
-  const std::vector<Cond> guards = std::move(guards_);
-  guards_.clear();
+  const SharedList<Cond> guards = std::exchange(guards_, {});
   started_ = false;
   return std::ranges::all_of(guards, [&](const Cond& guard) {
     Truth known = truth(guard);
@@ -85,15 +85,15 @@ void Assumptions::declare_range(const SymNode* symbol, Range range) {
 bool Assumptions::mentions_open(Dim dim) const {
   bool found = false;
   if (!dim.is_constant() && !open_.empty())
-    for_each_symbol(dim, [&](const SymNode* s) { found = found || std::ranges::find(open_, s) != open_.end(); });
+    for_each_symbol(dim, [&](const SymNode* s) { found = found || open_.contains(symbol_id(s)); });
   return found;
 }
 
 void Assumptions::open(const SymNode* symbol) {
-  if (std::ranges::find(open_, symbol) != open_.end()) return;
-  open_.push_back(symbol);
+  if (open_.contains(symbol_id(symbol))) return;
+  open_.change(symbol_id(symbol)) = symbol;
   std::vector<Cond> asserted;
-  std::erase_if(guards_, [&](const Cond& c) {
+  guards_.erase_if([&](const Cond& c) {
     if (is_open(c)) asserted.push_back(c);
     return is_open(c);
   });
@@ -101,7 +101,7 @@ void Assumptions::open(const SymNode* symbol) {
 }
 
 void Assumptions::open_as(const Assumptions& other) {
-  for (const SymNode* symbol : other.open_) open(symbol);
+  for (const SymNode* const* symbol : other.open_.all()) open(*symbol);
 }
 
 void Assumptions::keep(const std::function<bool(const SymNode*)>& stays) {
@@ -110,7 +110,7 @@ void Assumptions::keep(const std::function<bool(const SymNode*)>& stays) {
     for (Dim side : {c.lhs, c.rhs}) for_each_symbol(side, [&](const SymNode* s) { all = all && stays(s); });
     return all;
   };
-  auto ranges = [&](const auto& r) { return stays(r.first); };
+  auto ranges = [&](const Facts::Declared& r) { return stays(r.symbol); };
   if (std::ranges::all_of(declared_.ranges(), ranges) && std::ranges::all_of(declared_.conditions(), speaks) &&
       std::ranges::all_of(guards_, speaks))
     return;

@@ -28,9 +28,9 @@ class Assumptions {
   Facts& facts() { return declared_; }  // as declared; call `restart` after changing them
   const Facts& facts() const { return declared_; }
   const Facts& known() const { return started_ ? known_ : declared_; }  // declared facts and guards
-  const std::vector<Cond>& guards() const { return guards_; }
+  const SharedList<Cond>& guards() const { return guards_; }
   // All that was relied on since the last restart, guards and run-time assertions, in order.
-  const std::vector<Cond>& relied() const { return relied_; }
+  const SharedList<Cond>& relied() const { return relied_; }
   Truth prove(const Cond& cond) const { return known().prove(cond); }
   Truth truth(const Cond& cond) const;                     // as prove; also what stands there literally
   bool likely(const Cond& cond) const;                     // as typical values of the symbols say
@@ -58,8 +58,8 @@ class Assumptions {
   bool record(const Cond& cond);  // false if it contradicts what is known
   Facts declared_, known_;
   bool started_ = false;
-  std::vector<Cond> guards_, relied_;
-  std::vector<const SymNode*> open_;
+  SharedList<Cond> guards_, relied_;
+  SharedTable<const SymNode*> open_;  // by symbol id
 };
 
 }  // namespace lenz

@@ -33,7 +33,7 @@ bool takes_float(const Node& n, size_t i) {
   return i < n.op->schema.params.size() && n.op->schema.params[i].type.kind == ParamKind::real;
 }
 
-std::vector<std::string> condition_texts(const std::vector<Cond>& conditions) {
+std::vector<std::string> condition_texts(const SharedList<Cond>& conditions) {
   std::vector<std::string> texts;
   for (const Cond& c : conditions) texts.push_back(to_string(c));
   std::sort(texts.begin(), texts.end());

@@ -94,7 +94,7 @@ Infer::Outcome Infer::run_path(std::span<const Decision> decisions) {
   outcome.decisions = path_;
   outcome.results = results_;
   outcome.impossible = impossible_;
-  const std::vector<Cond>& relied = assumptions_.relied();
+  const SharedList<Cond>& relied = assumptions_.relied();
   if (fork_ && relied.size() > fork_->relied().size())
     outcome.relied.assign(relied.begin() + std::ssize(fork_->relied()), relied.end());
   return outcome;

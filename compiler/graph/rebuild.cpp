@@ -64,10 +64,10 @@ void fill(Graph& copy, const Graph& graph, const Rebuild& how, NodeId* refused =
   copy.set_outputs(outputs);
 }
 
-const Cond* broken_guard(const Graph& graph, const SymValues& sizes) {
-  const std::vector<Cond>& guards = graph.assumptions.guards();
+std::optional<Cond> broken_guard(const Graph& graph, const SymValues& sizes) {
+  const SharedList<Cond>& guards = graph.assumptions.guards();
   auto at = std::ranges::find_if(guards, [&](const Cond& c) { return evaluate(c, sizes) == false; });
-  return at == guards.end() ? nullptr : &*at;
+  return at == guards.end() ? std::nullopt : std::optional(*at);
 }
 
 // The operands of control flow, in the order of its sub-graphs' inputs.
@@ -133,7 +133,7 @@ std::unique_ptr<Graph> for_sizes(const Graph& graph, const SymValues& sizes) {
   std::string broken;  // the same, for people
   std::unique_ptr<Graph> made;
   for (const Graph* last = &graph;; last = made.get()) {
-    const Cond* guard = broken_guard(*last, sizes);
+    const std::optional<Cond> guard = broken_guard(*last, sizes);
     if (made && !guard) return made;
     if (guard) {
       excluded.push_back(negate(*guard));

@@ -25,7 +25,7 @@ SymbolMakers::SymbolMakers(const Graph& graph) {
 
 void forget_unmade_symbols(Graph& graph) {
   const Facts& facts = graph.assumptions.facts();
-  const std::vector<Cond>& guards = graph.assumptions.guards();
+  const SharedList<Cond>& guards = graph.assumptions.guards();
   if (facts.ranges().empty() && facts.conditions().empty() && guards.empty()) return;
   std::unordered_set<const SymNode*> said;
   auto says = [&](const Type& t) {

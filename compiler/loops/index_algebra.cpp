@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <ranges>
 
 #include "compiler/base/sym_parts.h"
 
@@ -283,8 +284,8 @@ bool IndexSpace::at_least_zero(Dim dim, int depth) const {
     return less(c.rel == Rel::lt ? gap - 1 : gap) || (c.rel == Rel::eq && less(-gap));
   };
   // Of facts those that could not be solved for a symbol: 5*a*b == 2*c, as views of open sizes leave them.
-  auto any = [&](std::span<const Cond> conditions) {
-    return std::ranges::any_of(conditions.first(std::min(conditions.size(), kMostConditions)), by);
+  auto any = [&](const auto& conditions) {
+    return std::ranges::any_of(conditions | std::views::take(static_cast<ptrdiff_t>(kMostConditions)), by);
   };
   return any(conditions_) || any(base_.conditions());
 }

@@ -29,7 +29,7 @@ class ProgramVerifier {
   // What is known at a place in the program.
   struct Scope {
     Facts facts;
-    std::unordered_set<const SymNode*> bound;
+    SharedTable<const SymNode*> bound;  // by symbol id
   };
 
   void report(int rule, std::string message, Ssa instr = kNone, size_t store = SIZE_MAX);

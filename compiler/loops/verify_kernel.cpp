@@ -56,8 +56,9 @@ void ProgramVerifier::visit(const Kernel& n, Scope& scope) {
   accesses_ = nullptr;
   kernel_ = nullptr;
   points_apart(n, accesses, scope);
-  for (BufferId id = 0; id < written_.size(); ++id)
-    if (buffer(id).local) written_[id] = {};
+  for (const Node& node : n.body->nodes)
+    for (const Store& store : std::get<Nest>(node.is).stores)
+      if (buffer(store.buffer).local) written_[store.buffer] = {};
 }
 
 void ProgramVerifier::note_load(NestState& state, Ssa instr) {
@@ -144,7 +145,7 @@ bool ProgramVerifier::told_by_dims(const Kernel& n, const Access& a, const Acces
     bool known = true, outside = true;
     if (!a.index[d].is_constant())
       for_each_symbol(a.index[d], [&](const SymNode* s) {
-        const bool of_nest = !scope.bound.contains(s) && !of_kernel.mentions_axis(Dim(s));
+        const bool of_nest = !scope.bound.contains(symbol_id(s)) && !of_kernel.mentions_axis(Dim(s));
         outside = outside && !of_nest;
         if (!of_nest || added.contains(s)) return;
         const auto *of_a = axis_of(a, s), *of_b = axis_of(b, s);

@@ -17,7 +17,7 @@ void ProgramVerifier::axes(const Nest& nest, const Scope& scope) {
   std::vector<const SymNode*> local;
   auto declare = [&](Dim symbol, Ssa instr) {
     const SymNode* s = symbol.node();
-    if (own_.contains(s) || scope.bound.contains(s) || std::ranges::find(local, s) != local.end())
+    if (own_.contains(s) || scope.bound.contains(symbol_id(s)) || std::ranges::find(local, s) != local.end())
       report(104, "`" + std::string(symbol_name(s)) + "` is something else already", instr);
     local.push_back(s);
   };
@@ -52,7 +52,7 @@ bool ProgramVerifier::mentions(const std::unordered_set<const SymNode*>& symbols
 void ProgramVerifier::scoped(const NestState& state, Dim dim, Ssa instr, size_t store) {
   if (dim.is_constant()) return;
   for_each_symbol(dim, [&](const SymNode* s) {
-    if (state.scope.bound.contains(s) || state.symbols.contains(s)) return;
+    if (state.scope.bound.contains(symbol_id(s)) || state.symbols.contains(s)) return;
     if (reported_.insert(s).second)
       report(502, "nothing before it binds `" + std::string(symbol_name(s)) + "`", instr, store);
   });

@@ -301,7 +301,7 @@ ProgramVerdict ProgramVerifier::run() {
   for (const Input& i : program_.inputs) {
     auto bind_all = [&](Dim d) {
       own(d);
-      if (!d.is_constant()) for_each_symbol(d, [&](const SymNode* s) { scope.bound.insert(s); });
+      if (!d.is_constant()) for_each_symbol(d, [&](const SymNode* s) { scope.bound.change(symbol_id(s)) = s; });
     };
     if (i.kind == Input::symbol) bind_all(i.sym);
     if (i.kind != Input::tensor) continue;
@@ -341,7 +341,7 @@ void ProgramVerifier::node(const Node& n, Scope& scope) {
 void ProgramVerifier::use(Dim dim, const Scope& scope) {
   if (dim.is_constant()) return;
   for_each_symbol(dim, [&](const SymNode* s) {
-    if (!scope.bound.contains(s) && reported_.insert(s).second)
+    if (!scope.bound.contains(symbol_id(s)) && reported_.insert(s).second)
       report(502, "nothing before it binds `" + std::string(symbol_name(s)) + "`");
   });
 }
@@ -355,9 +355,9 @@ void ProgramVerifier::use_type(BufferId id, const Scope& scope) {
 }
 
 void ProgramVerifier::bind(const SymNode* symbol, Scope& scope) {
-  if (scope.bound.contains(symbol) || !bound_once_.insert(symbol).second)
+  if (scope.bound.contains(symbol_id(symbol)) || !bound_once_.insert(symbol).second)
     report(503, "`" + std::string(symbol_name(symbol)) + "` is bound already");
-  scope.bound.insert(symbol);
+  scope.bound.change(symbol_id(symbol)) = symbol;
 }
 
 void ProgramVerifier::scalar_of(BufferId id, bool truth, std::string_view what) {
@@ -422,7 +422,7 @@ void ProgramVerifier::visit(const Extern& n, Scope& scope) {
     for (Dim d : b.type.sizes)
       if (!d.is_constant())
         for_each_symbol(d, [&](const SymNode* s) {
-          if (!scope.bound.contains(s)) bind(s, scope);
+          if (!scope.bound.contains(symbol_id(s))) bind(s, scope);
         });
     use_type(r, scope);
     write_whole(r);
@@ -494,9 +494,10 @@ void ProgramVerifier::visit(const Repeat& n, Scope& scope) {
 void ProgramVerifier::declare_counter(Dim counter, Dim count, Scope& inner, bool once) {
   if (inner.facts.proves(lt(count, 0))) report(213, "the count " + to_string(count) + " is negative");
   const SymNode* symbol = counter.node();
-  if (inner.bound.contains(symbol) || (!once && own_.contains(symbol)) || (once && !bound_once_.insert(symbol).second))
+  if (inner.bound.contains(symbol_id(symbol)) || (!once && own_.contains(symbol)) ||
+      (once && !bound_once_.insert(symbol).second))
     report(104, "`" + std::string(symbol_name(symbol)) + "` is something else already");
-  inner.bound.insert(symbol);
+  inner.bound.change(symbol_id(symbol)) = symbol;
   try {
     inner.facts.add(ge(count, 1));  // in the body; first, as of an axis: IndexSpace::add_axis
     inner.facts.add(ge(counter, 0));

@@ -1,5 +1,6 @@
 // Lenz's own ops: constants, elements of lists, control flow with sub-graphs, effects.
 #include <algorithm>
+#include <ranges>
 
 #include "compiler/graph/alias.h"
 #include "compiler/graph/rebuild.h"
@@ -97,8 +98,8 @@ std::vector<BufferId> Lowering::call(const Graph& callee, std::span<const Operan
   }
   const size_t relied = sub->assumptions.relied().size(), decided = sub->assumptions.guards().size();
   sub->for_each_node([&](NodeId id) { lower_node(sub->node(id)); });
-  for (const Cond& c : std::span(sub->assumptions.relied()).subspan(relied)) program.assumptions.assume(c);
-  for (const Cond& c : std::span(sub->assumptions.guards()).subspan(decided)) program.assumptions.assume(c);
+  for (const Cond& c : sub->assumptions.relied() | std::views::drop(relied)) program.assumptions.assume(c);
+  for (const Cond& c : sub->assumptions.guards() | std::views::drop(decided)) program.assumptions.assume(c);
   std::vector<BufferId> results;
   for (const Arg& out : sub->outputs()) {
     if (!out.is_value()) throw Unsupported("@" + sub->name + " returns something that is no value");

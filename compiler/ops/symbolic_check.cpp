@@ -41,7 +41,7 @@ class Symbolic {
     if (undecided_) return {SymbolicVerdict::guarded, {}};
     for (const Cond& guard : graph_.assumptions.guards())
       if (evaluate(guard, binding()) == false) return {SymbolicVerdict::guarded, {}};
-    if (const Cond* broken = broken_assertion())
+    if (const std::optional<Cond> broken = broken_assertion())
       return differs("it asserts " + to_string(*broken) + ", which the same sizes as numbers need not");
     if (!raised.empty()) return differs("the rule refuses what it accepts with the same sizes as numbers: " + raised);
     if (results.size() != concrete.size()) return differs("another number of results");
@@ -81,10 +81,10 @@ class Symbolic {
     }
   }
 
-  const Cond* broken_assertion() const {
+  std::optional<Cond> broken_assertion() const {
     for (const Cond& c : graph_.assumptions.relied())
-      if (graph_.assumptions.is_open(c) && evaluate(c, binding()) == false) return &c;
-    return nullptr;
+      if (graph_.assumptions.is_open(c) && evaluate(c, binding()) == false) return c;
+    return std::nullopt;
   }
 
   SymValues binding() const {

@@ -18,6 +18,15 @@ TEST(Linear, OpenSizes) {
   EXPECT_FALSE(wrong) << wrong->detail;
 }
 
+// What is known of symbols was copied for each nest, with the symbols of all others.
+TEST(Linear, ManyNestsOfOneOpenSize) {
+  const auto wrong = failure(
+      "graph @g(%a: f32[s0], %b: f32[s0], %c: f32[s0], %d: f32[s0]) {\n"
+      "  %l = aten._foreach_addcmul([%a, %b], [%c, %d], [%d, %c], value=0.5)\n"
+      "  %x = lenz.getitem(%l, 0)\n  %y = lenz.getitem(%l, 1)\n  return %x, %y\n}\n");
+  EXPECT_FALSE(wrong) << wrong->detail;
+}
+
 // Each staged tile looked for names among those of all tiles before.
 TEST(Linear, StagedSquares) {
   const auto wrong = failure(
