@@ -61,6 +61,30 @@ TEST(Columns, RowsShorterThanAVectorRunBesideEachOther) {
   EXPECT_THAT(text, testing::Not(ContainsRegex("< 8 lanes")));
 }
 
+// What a point keeps of a row may be read at the point's own place: which is not the one within its tile.
+TEST(Columns, TheDiagonalOfWhatIsKeptIsReadWhereItIs) {
+  const std::string graph = R"(
+    graph @g(%x: f32[s0, s1] mut) where s0 in 2..64, s1 in 1..64 assuming s0 <= s1, 4 == s1 {
+      %d = aten.diagonal(%x)
+      %0 = aten.fill_(%d, 0)
+      %n = aten.neg_(%x)
+      %parts = aten.split(%n, [0, 4], dim=1)
+      %none = lenz.getitem(%parts, 0)
+      %m = aten.neg(%none)
+      %r = aten.neg(%0)
+      return %r, %m
+    })";
+  Target target = cpu_target("avx512", 1);
+  target.grain = 128;  // tiles of two rows
+  loops::Tensor x(Dtype::f32, loops::Ints{4, 4});
+  for (int64_t i = 0; i < x.numel(); ++i) x.put(i, ScalarValue(static_cast<double>(i + 1)));
+  const loops::Program made = scheduled(graph, target);
+  EXPECT_THAT(loops::print(made), ContainsRegex("temp %[a-z0-9_]+: f32\\[2, s1\\] local"));
+  const loops::Results got = loops::interpret(made, std::vector<loops::InputValue>{x});
+  ASSERT_EQ(got.ending, loops::Ending::finished) << got.text;
+  for (int64_t r = 0; r < 4; ++r) EXPECT_EQ(got.outputs[0].tensor.at(r).real(), 0) << r << loops::print(made);
+}
+
 TEST(Columns, ComputeTheSame) {
   for (int rows : {1, 5, 131})
     for (int columns : {3, 257, 300}) {

@@ -67,7 +67,8 @@ const KernelMaker::Local& KernelMaker::local_for(BufferId id, const DimVec& inde
   made.type.device = b.type.device;
   for (size_t d = 0; d < index.size(); ++d) {
     if (always_at(id, d, index[d]) || std::ranges::find(point_, index[d]) != point_.end()) continue;
-    bool tiled = tile_ && index[d] == shared_.back();
+    const bool tiled = tile_ && index[d] == shared_.back() && at->second.tiled == kNone;
+    if (tiled) at->second.tiled = d;
     made.type.sizes.push_back(tiled ? Dim(tile_->extent) : b.type.sizes[d]);
     at->second.dims.push_back(d);
   }
@@ -82,7 +83,7 @@ const KernelMaker::Local& KernelMaker::local_for(BufferId id, const DimVec& inde
 
 DimVec KernelMaker::local_index(const Local& local, const DimVec& index) const {
   DimVec made;
-  for (size_t d : local.dims) made.push_back(tile_ && index[d] == shared_.back() ? tile_->symbol : index[d]);
+  for (size_t d : local.dims) made.push_back(d == local.tiled && index[d] == shared_.back() ? tile_->symbol : index[d]);
   return made;
 }
 

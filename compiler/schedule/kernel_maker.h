@@ -33,6 +33,7 @@ class KernelMaker {
   struct Local {
     BufferId buffer;
     std::vector<size_t> dims;  // of the buffer that it stands for
+    size_t tiled = kNone;      // the one of these dims that the tile's points tell: another may happen to be as far
   };
 
   loops::Nest merged(size_t phase);
