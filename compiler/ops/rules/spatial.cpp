@@ -211,7 +211,8 @@ void pool_backward(Infer& in) {
   in.require(grad.rank() == self.rank(), "the gradient is of the wrong rank");
   in.require(grad.dtype == self.dtype, "the gradient is of another dtype");
   if (!in.has_param("kernel_size")) {
-    size_t first = self.rank() - std::min(spatial_dims(in), self.rank());
+    const size_t dims = spatial_dims(in), first = self.rank() - std::min(dims, self.rank());
+    in.require(self.rank() == dims + 1 || self.rank() == dims + 2, "the input has no channels, or more than a batch");
     for (size_t i = 0; i < first; ++i)
       in.require(eq(grad.sizes()[i], self.sizes()[i]), "the gradient has another batch or other channels");
     for (size_t i = first; i < self.rank(); ++i)
