@@ -10,6 +10,7 @@
 #include "compiler/ops/op_table.h"
 #include "oracle/deep_graph_test.h"
 #include "oracle/draw_inputs.h"
+#include "oracle/graph_check.h"
 #include "oracle/tensors.h"
 
 namespace lenz::oracle {
@@ -63,6 +64,23 @@ TEST_F(Likeness, OneWrongElementIsNot) {
   EXPECT_EQ(m->element, 100U);
   EXPECT_EQ(m->wrong, 1U);
   EXPECT_TRUE(unlike_after([](std::span<float> x) { x[7] = NAN; }));
+}
+
+// A tie may fall otherwise, and is as right: what lies behind it is held to bounds alone.
+TEST_F(Likeness, IsNotAskedOfOurOwnWhereFloatsDecide) {
+  GraphCheckOptions options;
+  options.seeds = 1;
+  options.values = Values::ordinary;
+  options.loops = true;
+  EXPECT_GT(check_graph(*graph_, options).alike, 0U);
+  std::string decided = deep_graph(12);
+  const size_t end = decided.rfind("return ");
+  const std::string last = decided.substr(end + 7, decided.find_first_of(" \n}", end + 7) - end - 7);
+  decided.replace(end, 7 + last.size(),
+                  "%decided = aten.threshold_backward(" + last + ", " + last + ", 0)\n  return %decided");
+  const GraphReport report = check_graph(*parse_graph(decided, op_table()), options);
+  EXPECT_EQ(report.alike, 0U);
+  EXPECT_TRUE(report.findings.empty());
 }
 
 TEST_F(Likeness, AShareMayLieElsewhereWhereThatIsSaid) {

@@ -17,6 +17,17 @@ std::vector<int> in_runs(const SharedList<int>& list) {
   return out;
 }
 
+// Another copy of any of them, or, once there are some, one in the place of another.
+template <class Both>
+void copy_one(std::vector<Both>& all, RandomChooser& choose) {
+  constexpr size_t kMost = 8;
+  Both copy = all[choose.below(all.size())];
+  if (all.size() < kMost)
+    all.push_back(std::move(copy));
+  else
+    all[choose.below(all.size())] = copy;
+}
+
 // Copies of copies, each of which changes by itself, beside vectors that do the same.
 TEST(SharedList, CopiesAreApart) {
   RandomChooser choose(1);
@@ -24,14 +35,7 @@ TEST(SharedList, CopiesAreApart) {
   for (int step = 0; step < 20000; ++step) {
     auto& [list, plain] = all[choose.below(all.size())];
     switch (choose.below(12)) {
-      case 0:
-        if (all.size() < 8) {
-          auto copy = all[choose.below(all.size())];
-          all.push_back(std::move(copy));
-        } else {
-          all[choose.below(all.size())] = all[choose.below(all.size())];
-        }
-        break;
+      case 0: copy_one(all, choose); break;
       case 1: {
         const size_t size = plain.size() - std::min<size_t>(plain.size(), choose.below(5));
         list.truncate(size);
@@ -64,14 +68,7 @@ TEST(SharedTable, CopiesAreApart) {
     auto& [table, plain] = all[choose.below(all.size())];
     const auto id = static_cast<uint32_t>(choose.below(300));
     switch (choose.below(9)) {
-      case 0:
-        if (all.size() < 8) {
-          auto copy = all[choose.below(all.size())];
-          all.push_back(std::move(copy));
-        } else {
-          all[choose.below(all.size())] = all[choose.below(all.size())];
-        }
-        break;
+      case 0: copy_one(all, choose); break;
       case 1:
         if (!plain.contains(id)) {
           table.change(id) = 1;
