@@ -214,7 +214,7 @@ std::optional<Mismatch> Trial::differs_beyond(Widening widening, const Execution
 
 std::optional<Mismatch> Trial::differs_outside(const Execution& got) {
   if (lacks_memory(got)) return std::nullopt;
-  return compare_outside(graph_, as_ended(got), got);
+  return compare_outside(graph_, as_ended(got), got, &binding_);  // of other draws sizes of data may be others too
 }
 
 bool Trial::refusals_open(Widening widening, Draws draws) {

@@ -19,7 +19,7 @@ inline constexpr std::string_view kArangeByLoops = LENZ_ARANGE("$start", "$step"
 #undef LENZ_ARANGE
 
 // The first half counts from the start, the other one from the end; both as numbers of the dtype. A single step is the
-// start itself.
+// start itself. Whole numbers are cut off what is rounded once, as eager does: 1 - 2/3 * 3 is below -1 by that.
 // So many steps, of complex numbers by their parts.
 #define LENZ_MANY(k) "choose(is_complex($t), complex(real(step) * " k ", imag(step) * " k "), step * " k ")"
 #define LENZ_SPACED(from, to, value) \
@@ -34,7 +34,11 @@ inline constexpr std::string_view kArangeByLoops = LENZ_ARANGE("$start", "$step"
   ", dtype(%out)), $t) "                                                                          \
   "    $k = at($i, 0) "                                                                           \
   "    step = y - x n = to(max($steps - 1, 1), $r) step = choose(is_complex($t), complex(real(step) / n, imag(step) / n), step / n) "                                              \
-  "    v = where($k < ($steps // 2), x + " LENZ_MANY("to($k, $r)") ", y - " LENZ_MANY("to($steps - 1 - $k, $r)") ") " \
+  "    if is_integral(dtype(%out)) { "                                                            \
+  "      v = where($k < ($steps // 2), fma(step, to($k, $r), x), fma(0 - step, to($steps - 1 - $k, $r), y)) " \
+  "    } else { "                                                                                 \
+  "      v = where($k < ($steps // 2), x + " LENZ_MANY("to($k, $r)") ", y - " LENZ_MANY("to($steps - 1 - $k, $r)") ") " \
+  "    } "                                                                                        \
   "  } "                                                                                          \
   "  %out[$i] = " value " }"
 // Of one step the base stays real, which tells infinite exponents apart that a complex one does not.
