@@ -59,12 +59,13 @@ std::optional<at::Tensor> bits_moved(FlowContext& in, const Call& call, const Ou
     return std::nullopt;
   at::Tensor e = p.error.defined() ? p.error : at::zeros(p.value.sizes(), at::kDouble);
   auto read = [&](double sign) {
-    return (p.value + sign * e).to(to_aten(from)).contiguous().view(to_aten(to)).to(at::kDouble);
+    return (p.value + sign * e).to(to_aten(from)).contiguous().view(to_aten(to)).to(at::kLong);
   };
-  at::Tensor here = value.to(at::kDouble), far = at::maximum((read(1) - here).abs(), (read(-1) - here).abs());
+  // Counted in integers: the last places of a float64 are none of its bits read as a number.
+  at::Tensor here = value.to(at::kLong), far = at::maximum((read(1) - here).abs(), (read(-1) - here).abs());
   at::Tensor open = p.value.isnan().logical_or(at::abs(p.value) <= e);
   if (!p.loose_zeros) open = open.logical_and((e > 0).logical_or(p.value.isnan()));
-  return nothing_where(open, far, kInf).contiguous();
+  return nothing_where(open, far.to(at::kDouble), kInf).contiguous();
 }
 }  // namespace
 

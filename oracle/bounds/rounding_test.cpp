@@ -35,6 +35,15 @@ TEST(Bounds, OfComplexNumbersBothPartsRound) {
   EXPECT_LE(j.errors()[0], 0x1.7p-23);
 }
 
+// Though float64 has no number for its modulus.
+TEST(Bounds, OfComplexNumbersWhosePartsOverflowNothingIsKnown) {
+  const double part = std::numeric_limits<double>::max();
+  Judged j(R"(graph @g(%x: f64[1], %y: f64[1]) {
+    %z = aten.complex(%x, %y) %n = aten._to_copy(%z, dtype=c64) return %n })",
+           {{-part}, {part}});
+  EXPECT_EQ(j.errors()[0], HUGE_VAL);
+}
+
 // In float64 too, of which the reference is one number: how far that lies from the exact one is known.
 TEST(Bounds, OfOneCertainSumOrProductInFloat64IsWhatRoundingDoesToIt) {
   std::mt19937_64 random(5);
