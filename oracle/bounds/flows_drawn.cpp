@@ -138,8 +138,12 @@ std::optional<Passed> passed_through(FlowContext& in, const Call& call) {
   for (size_t k = 0; k < draw->operands.size(); ++k) {
     const int param = draw->operands[k].param;
     if (param < 0 || !call.args[static_cast<size_t>(param)].is_value()) continue;
-    Planes p = in.store.read(call.values[call.args[static_cast<size_t>(param)].value()]->value.toTensor());
+    const ValueId v = call.args[static_cast<size_t>(param)].value();
+    Planes p = in.store.read(call.values[v]->value.toTensor());
     if (!p.error.defined()) continue;
+    // What is drawn is drawn around the number of the graph's own dtype that is next to it.
+    const at::Tensor stored = p.value.to(to_aten(call.types[v]->dtype)).to(p.value.scalar_type());
+    p.error = p.error + nothing_where(stored.isfinite().logical_not(), at::abs(stored - p.value), 0);
     if (draw->kind == Draw::normal) {
       error = error + p.error * (k == 0 ? 1 : kFarthest);
       continue;
