@@ -89,14 +89,8 @@ ExitCode compile_command(std::span<const std::string> args) {
       text = schedule::print(plan, program);
     } else {
       const schedule::RealiseOptions how{.tiles = stage != "fused"};
-      if (given) {
-        program = realise_given(std::move(program), plan, plan_file, how);
-      } else if (how.tiles) {
-        program = schedule::schedule_proved(lower_proved(*graph), machine).program;
-      } else {
-        program = schedule::realise(std::move(program), plan, how);
-        loops::require_valid(program, "scheduling");
-      }
+      program = given ? realise_given(std::move(program), plan, plan_file, how)
+                      : schedule::schedule_proved(lower_proved(*graph), machine, how).program;
       bool code = stage == "llvm" || stage == "asm";
       text = stage == "memory" ? runtime::print(runtime::plan_memory(program), program)
              : code            ? native::kernels_as_text(program, native::find_target(machine.name), stage == "asm")

@@ -72,6 +72,16 @@ TEST(IndexAlgebra, TilesOfADimAmongOpenOnes) {
   EXPECT_FALSE(s.in_bounds(index, f.dim("s0 - 1")));
 }
 
+// A slice by steps of half of a square that is even.
+TEST(IndexAlgebra, StepsOfAHalfOfAnEvenSquare) {
+  Fixture f;
+  f.facts.set_range(f.dim("s").node(), {1, 40});
+  f.fact("(s*s) % 2 == 0");
+  IndexSpace s = f.space({{"i", "(s*s + 4)//6"}, {"j", "2"}});
+  EXPECT_TRUE(s.in_bounds(f.dim("i*3"), f.dim("(s*s)//2")));
+  EXPECT_FALSE(s.in_bounds(f.dim("i*3 + 1"), f.dim("(s*s)//2")));
+}
+
 // Each of a few points is tried where a mask says an axis of one point, which the place has no more.
 TEST(IndexAlgebra, MasksOverAnAxisOfOnePoint) {
   Fixture f;

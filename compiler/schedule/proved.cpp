@@ -20,12 +20,12 @@ std::string why_not_proved(const loops::Program& program) {
   return verdict.valid() ? "" : to_string(verdict.violations[0]);
 }
 
-Proved schedule_proved(const loops::Program& program, const Target& target,
+Proved schedule_proved(const loops::Program& program, const Target& target, const RealiseOptions& options,
                        const std::function<std::string(const loops::Program&)>& why_not) {
-  Proved made{schedule(loops::clone(program), target), {}};
+  Proved made{schedule(loops::clone(program), target, options), {}};
   made.given_up = why_not(made.program);
   if (made.given_up.empty()) return made;
-  made.program = apart(loops::clone(program), target, {});
+  made.program = apart(loops::clone(program), target, options);
   if (why_not(made.program).empty()) return made;
   made.program = apart(loops::clone(program), target, {.tiles = false});
   if (const std::string why = why_not(made.program); !why.empty())

@@ -19,7 +19,7 @@ struct Proved {
   std::string given_up;  // what was not proved of the first try, if it was not
 };
 // The program itself breaks no rule. InternalError where not even its nests, each as a kernel of its own, are proved.
-Proved schedule_proved(const loops::Program& program, const Target& target,
+Proved schedule_proved(const loops::Program& program, const Target& target, const RealiseOptions& options = {},
                        const std::function<std::string(const loops::Program&)>& why_not = why_not_proved);
 
 }  // namespace lenz::schedule

@@ -18,7 +18,7 @@ using testing::Not;
 
 // Proofs are not found for the first programs that are asked about.
 Proved scheduled(const loops::Program& program, int refused) {
-  return schedule_proved(program, cpu_target("avx512", 2), [&](const loops::Program& made) {
+  return schedule_proved(program, cpu_target("avx512", 2), {}, [&](const loops::Program& made) {
     return refused-- > 0 ? "no proof is found" : why_not_proved(made);
   });
 }
