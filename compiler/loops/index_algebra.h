@@ -97,7 +97,6 @@ class IndexSpace {
   std::optional<std::pair<Dim, Dim>> atom_ends(Dim atom) const;
   bool at_least_zero(Dim dim, int depth) const;
   bool in_bounds(Dim index, Dim size, int quotients) const;
-  bool end_is_natural(Dim dim) const;
   std::optional<Dim> end_along(Dim dim, Dim axis, Dim top, bool least) const;
   bool least_from_inside(Dim dim, size_t count) const;
   bool least_by_conditions(Dim dim, int depth) const;

@@ -77,6 +77,8 @@ TEST(IndexAlgebra, StepsOfAHalfOfAnEvenSquare) {
   Fixture f;
   f.facts.set_range(f.dim("s").node(), {1, 40});
   f.fact("(s*s) % 2 == 0");
+  f.fact("(s*s + 4)//6 != 0");
+  f.fact("(s*s + 4)//6 != 1");
   IndexSpace s = f.space({{"i", "(s*s + 4)//6"}, {"j", "2"}});
   EXPECT_TRUE(s.in_bounds(f.dim("i*3"), f.dim("(s*s)//2")));
   EXPECT_FALSE(s.in_bounds(f.dim("i*3 + 1"), f.dim("(s*s)//2")));

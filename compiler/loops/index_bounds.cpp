@@ -157,11 +157,6 @@ bool IndexSpace::least_by_conditions(Dim dim, int depth) const {
   });
 }
 
-// dim >= 0, which may be of sizes alone: then what is known of axes may stand in the way of a proof.
-bool IndexSpace::end_is_natural(Dim dim) const {
-  return proves(ge(dim, 0)) || (!mentions_axis(dim) && base_.proves(ge(dim, 0)));
-}
-
 // No more than the dim (or, if not `least`, no less), without the axis, which lies within 0 .. top.
 std::optional<Dim> IndexSpace::end_along(Dim dim, Dim axis, Dim top, bool least) const {
   if (!mentions(dim, axis)) return dim;
@@ -201,7 +196,7 @@ bool IndexSpace::least_from_inside(Dim dim, size_t count) const {
     if (is_tile(axis)) extents = parts_of(axis.extent).operands;
     return std::ranges::any_of(extents, [&](Dim extent) {
       const auto least = end_along(dim, axis.symbol, extent - 1, true);
-      return least && (end_is_natural(*least) || least_from_inside(*least, k));
+      return least && (proves(ge(*least, 0)) || least_from_inside(*least, k));
     });
   }
   return false;
@@ -210,7 +205,7 @@ bool IndexSpace::least_from_inside(Dim dim, size_t count) const {
 // dim >= 0 where, for some condition g >= 0 and k > 0, dim - k*g >= 0.
 bool IndexSpace::at_least_zero(Dim dim, int depth) const {
   if (proves(ge(dim, 0))) return true;
-  if (Ends of = ends(dim); of && end_is_natural(of->first)) return true;
+  if (Ends of = ends(dim); of && proves(ge(of->first, 0))) return true;
   if (depth == kConditionSteps && least_from_inside(dim, axes_.size())) return true;
   if (depth == 0) return false;
   if (least_by_conditions(dim, depth)) return true;
