@@ -31,5 +31,16 @@ TEST(Rewritten, SignsOfNanAreNobodysPromise) {
   EXPECT_TRUE(differ(nan + "%r = aten.isnan(%n)", "  %r = aten.isnan(%x)"));
 }
 
+// Eager gives what lay about, which a number stands for here: a pass can't be held to that, but elsewhere it is.
+TEST(Rewritten, OfANanAPolynomialIsWhatWasNeverSet) {
+  auto polynomial = [](const std::string& of) {
+    return "  %n = aten.mul(%x, " + of + ") %d = aten.full([1], 3.0) %r = aten.special_chebyshev_polynomial_w(%n, %d)";
+  };
+  for (const char* left : {"0.125", "1e-30", "nan"})
+    EXPECT_FALSE(differ(polynomial("nan"), "  %r = aten.mul(%x, " + std::string(left) + ")")) << left;
+  EXPECT_FALSE(differ(polynomial("0.0"), "  %r = aten.mul(%x, -1.0)"));
+  EXPECT_TRUE(differ(polynomial("0.0"), "  %r = aten.mul(%x, 0.125)"));
+}
+
 }  // namespace
 }  // namespace lenz::oracle

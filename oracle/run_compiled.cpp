@@ -110,6 +110,7 @@ Execution run_compiled(const Graph& graph, std::span<const RunValue> inputs, con
       1e3 * (report.graph_seconds + report.schedule_seconds + report.code_seconds), 1e3 * report.graph_seconds,
       1e3 * report.schedule_seconds, 1e3 * report.code_seconds, report.kernels.kernels, report.kernels.repeated,
       report.kernels.from_cache, report.externs);
+  if (!report.given_up.empty()) std::printf("each nest is a kernel of its own: %s\n", report.given_up.c_str());
   double best = 1e9;
   for (int i = 0; i < how.calls; ++i) {
     std::vector<RunValue> given = copies(inputs);

@@ -44,6 +44,20 @@ TEST(Trial, WhoHasAnotherWeightMayDrawWhereEagerRefuses) {
   EXPECT_EQ(judged(norm("0.0"), drawn("1.0")), std::pair(Ending::raised, false));
 }
 
+// Of 1e8 + 1 - 1e8 - 0.5 f32 leaves -0.5 or 0.5: a target that is less than 0 is refused.
+TEST(Trial, WhoHasAnotherNumberMayTakeItWhereEagerRefuses) {
+  const std::string open = "  %h = aten.full([1], 1e8) %p = aten.add(%h, 1) %s = aten.sub(%p, %h) ";
+  const auto loss = [](const std::string& of) {
+    return of +
+           " %c = aten.full([1], 0, dtype=i64) %g = aten.full([], 1.0) "
+           "%l = aten.multilabel_margin_loss_backward(%g, %i, %c, 1, %i) %r = aten.to(%l, i32)";
+  };
+  const std::string number = "  %r = aten.full([1], 0, dtype=i32)", refused = loss("  %i = aten.full([1], -0.5)");
+  EXPECT_EQ(judged(refused, number), std::pair(Ending::raised, false));
+  EXPECT_EQ(judged(loss("  %i = aten.full([1], 0.5)"), refused), std::pair(Ending::finished, false));
+  EXPECT_EQ(judged(loss(open + "%i = aten.sub(%s, 0.5)"), number), std::pair(Ending::raised, true));
+}
+
 // Eager looks whether probabilities are any; what the row means does not ask, and its `exception` quotes what eager
 // says.
 TEST(Trial, WhatEagerAloneRefusesMayFinish) {

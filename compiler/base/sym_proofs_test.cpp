@@ -290,5 +290,12 @@ TEST(SymProofs, InEveryOrderRandomFactsFixTheSame) {
   }
 }
 
+// Bounds that speak of the same sizes are tried first, and lead nowhere.
+TEST(SymProofs, AShortOneBesideManyBounds) {
+  World w{"s in 1..40", "(s*s) % 2 == 0", "(s*s + 4)//6 != 0", "(s*s + 4)//6 != 1", "i >= 0", "i < (s*s + 4)//6"};
+  EXPECT_EQ(w.prove("(s*s)//2 - ((s*s + 4)//6)*3 + 2 >= 0"), Truth::yes);
+  EXPECT_EQ(w.prove("(s*s)//2 - ((s*s + 4)//6)*3 + 1 >= 0"), Truth::unknown);
+}
+
 }  // namespace
 }  // namespace lenz

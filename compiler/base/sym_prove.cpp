@@ -17,7 +17,7 @@
 namespace lenz {
 
 namespace {
-constexpr int kProofDepth = 4;
+constexpr int kProofDepth = 4, kShortProof = 2;
 constexpr int kProofBudget = 1024;  // a step costs 16, a look at a bound 1
 
 bool at_least_zero(const Range& r) { return r.low && *r.low >= 0; }
@@ -367,7 +367,11 @@ bool FactsReader::nonnegative(Dim dim) const {
   SymScratch steps(dim, 0);
   int budget = kProofBudget;
   try {
-    return nonnegative(dim, kProofDepth, budget);
+    if (nonnegative(dim, kProofDepth, budget)) return true;
+    if (budget >= 0) return false;
+    // Many bounds lead nowhere: what they left no budget for may be a short proof.
+    budget = kProofBudget;
+    return nonnegative(dim, kShortProof, budget);
   } catch (const UserError&) {
     return false;  // a step overflowed or grew too large
   }

@@ -269,6 +269,19 @@ TEST(Sym, LargeProductsStayProducts) {
   EXPECT_EQ(evaluate(product, lookup(ones)), 28 * 28);
 }
 
+// Read from the left a sum would be multiplied out with what stands before it.
+TEST(Sym, ProductsOfLargeSumsReadBackAsTheyAre) {
+  SymPool pool;
+  std::vector<Dim> sums(4, Dim(0));
+  for (size_t k = 0; k < sums.size(); ++k)
+    for (int i = 0; i < 8; ++i) sums[k] += pool.symbol(std::string(1, static_cast<char>('a' + k)) + std::to_string(i));
+  const Dim s = pool.symbol("s"), two = sums[0] * sums[1], four = two * (sums[2] * sums[3]);
+  for (const Dim d : {two * s, two * s * 3 + s, two * two, four, four * s, two * s * s - 1}) {
+    EXPECT_EQ(parse_dim(to_string(d), pool), d) << to_string(d);
+    EXPECT_EQ(parse_dim(to_string(s * d), pool), s * d) << to_string(s * d);
+  }
+}
+
 // Broadcasting of static shapes must cost nothing to speak of: a generous bound that a pool lookup would break.
 TEST(Sym, ConstantsAreFast) {
   auto start = std::chrono::steady_clock::now();

@@ -95,14 +95,25 @@ class Printer {
     text += ')';
   }
 
+  // Sums stand first, two and two: what stays a product of two of them is one where they meet, and what comes to a sum
+  // from the left is multiplied out.
   void product(const SymNode* n) {
-    bool first = true;
-    for (const SymFactor& f : n->factors())
-      for (int64_t i = 0; i < f.power; ++i) {
-        if (!first) text += '*';
-        first = false;
-        dim(Dim(f.atom), Bind::atom);
-      }
+    std::vector<const SymNode*> sums, others;
+    for (const SymFactor& f : n->factors()) {
+      auto& into = f.atom->kind == SymKind::sum ? sums : others;
+      into.insert(into.end(), static_cast<size_t>(f.power), f.atom);
+    }
+    const size_t pairs = sums.size() / 2 * 2;
+    auto factor = [&](const SymNode* atom, std::string_view before) {
+      text += before;
+      dim(Dim(atom), Bind::atom);
+    };
+    for (size_t i = 0; i < sums.size(); ++i) {
+      const bool grouped = i >= 2 && i < pairs;
+      factor(sums[i], i == 0 ? "" : grouped && i % 2 == 0 ? "*(" : "*");
+      if (grouped && i % 2 == 1) text += ')';
+    }
+    for (size_t i = 0; i < others.size(); ++i) factor(others[i], i == 0 && sums.empty() ? "" : "*");
   }
 
   // One term without its sign: "s0*8". A leading minus binds tighter than //, so that "-(s0//2)" keeps its parentheses.

@@ -3,7 +3,7 @@
 #include <chrono>
 
 #include "compiler/loops/verify.h"
-#include "compiler/schedule/realise.h"
+#include "compiler/schedule/proved.h"
 
 namespace lenz {
 
@@ -22,16 +22,22 @@ class Stopwatch {
 };
 }  // namespace
 
-std::unique_ptr<runtime::Executable> build(loops::Program program, const BuildOptions& options, BuildReport* report) {
+std::unique_ptr<runtime::Executable> build(loops::Program program, const BuildOptions& options, BuildReport* report,
+                                           bool proved) {
   BuildReport made;
   Stopwatch watch;
   const native::CpuTarget cpu = native::runnable_target(options.target);
   const int threads = options.threads > 0 ? options.threads : runtime::usable_threads();
-  if (options.verify) loops::require_valid(program, "lowering");
+  if (options.verify && !proved) loops::require_valid(program, "lowering");
   schedule::Target target = schedule::cpu_target(cpu.name, static_cast<uint32_t>(threads));
   target.grain = options.grain;
-  program = schedule::schedule(std::move(program), target);
-  if (options.verify) loops::require_valid(program, "scheduling");
+  if (options.verify) {
+    schedule::Proved scheduled = schedule::schedule_proved(program, target);
+    program = std::move(scheduled.program);
+    made.given_up = std::move(scheduled.given_up);
+  } else {
+    program = schedule::schedule(std::move(program), target);
+  }
   made.schedule_seconds = watch.lap();
   loops::for_each_node(program.body,
                        [&](const loops::Node& n) { made.externs += std::holds_alternative<loops::Extern>(n.is); });
@@ -53,9 +59,10 @@ std::unique_ptr<runtime::Executable> build(loops::Program program, const BuildOp
 
 std::unique_ptr<runtime::Executable> build(const Graph& graph, const BuildOptions& options, BuildReport* report) {
   Stopwatch watch;
-  loops::Program program = to_loops(graph, options.runner, {.products_outside = options.products_outside});
+  loops::Program program =
+      to_loops(graph, options.runner, {.products_outside = options.products_outside, .proved = options.verify});
   if (report) report->graph_seconds = watch.lap();
-  return build(std::move(program), options, report);
+  return build(std::move(program), options, report, options.verify);
 }
 
 }  // namespace lenz

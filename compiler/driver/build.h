@@ -20,7 +20,8 @@ struct BuildOptions {
   int64_t grain = 1;  // tiles, parts and what a thread gets are so many times smaller than is good
   // Products and convolutions are left to the host (LowerOptions::products_outside).
   bool products_outside = true;
-  bool verify = true;  // the loops, before and after scheduling: a third of the time
+  // The loops, before and after scheduling: a third of the time. Where no proof is found, others are made.
+  bool verify = true;
   RunnerOptions runner;
   runtime::ExecutableOptions executable;
 };
@@ -29,13 +30,14 @@ struct BuildReport {
   double graph_seconds = 0, schedule_seconds = 0, code_seconds = 0;
   native::CompileStatistics kernels;
   size_t externs = 0;
+  std::string given_up;  // what was not proved of the kernels that are best, and others were made (schedule/proved.h)
 };
 
 // Unsupported for what has no loops or no code.
 std::unique_ptr<runtime::Executable> build(const Graph& graph, const BuildOptions& options = {},
                                            BuildReport* report = nullptr);
-// For programs that the caller made, of loops that nobody scheduled.
+// For programs that the caller made, of loops that nobody scheduled; `proved`: of which verify() knows already.
 std::unique_ptr<runtime::Executable> build(loops::Program program, const BuildOptions& options = {},
-                                           BuildReport* report = nullptr);
+                                           BuildReport* report = nullptr, bool proved = false);
 
 }  // namespace lenz

@@ -62,7 +62,8 @@ loops::Program to_loops(const Graph& graph, const RunnerOptions& options, const 
                         std::span<const PipelineLine> lines) {
   RunnerOptions how = options;
   how.products_outside = lower.products_outside;
-  return lower_graph(*to_level(graph, Level::core, how, lines), lower);
+  const std::unique_ptr<Graph> core = to_level(graph, Level::core, how, lines);
+  return lower.proved ? lower_proved(*core, lower) : lower_graph(*core, lower);
 }
 
 bool stands_at_core(const OpDef& op) {

@@ -14,7 +14,7 @@
 #include "compiler/passes/postgrad/reuse.h"
 #include "compiler/runtime/memory_plan.h"
 #include "compiler/schedule/explain.h"
-#include "compiler/schedule/realise.h"
+#include "compiler/schedule/proved.h"
 
 namespace lenz {
 
@@ -74,9 +74,7 @@ ExitCode compile_command(std::span<const std::string> args) {
   if (stage == "reuse") {
     text = print(*graph, reuse_candidates(*graph));
   } else if (stage == "loops") {
-    loops::Program program = lower_graph(*graph);
-    loops::require_valid(program, "lowering");
-    text = loops::print(program);
+    text = loops::print(lower_proved(*graph));
   } else if (stage == "plan" || stage == "fused" || stage == "realised" || stage == "memory" || stage == "llvm" ||
              stage == "asm") {
     loops::Program program = lower_graph(*graph);
@@ -92,8 +90,7 @@ ExitCode compile_command(std::span<const std::string> args) {
     } else {
       const schedule::RealiseOptions how{.tiles = stage != "fused"};
       program = given ? realise_given(std::move(program), plan, plan_file, how)
-                      : schedule::realise(std::move(program), plan, how);
-      loops::require_valid(program, "scheduling");
+                      : schedule::schedule_proved(lower_proved(*graph), machine, how).program;
       bool code = stage == "llvm" || stage == "asm";
       text = stage == "memory" ? runtime::print(runtime::plan_memory(program), program)
              : code            ? native::kernels_as_text(program, native::find_target(machine.name), stage == "asm")

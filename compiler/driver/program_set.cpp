@@ -65,7 +65,9 @@ std::unique_ptr<Graph> passed_for(const Graph& given, const SymValues& sizes, st
 }
 
 ExecutableSet::ExecutableSet(const Graph& graph, BuildOptions options, const LowerOptions& lower)
-    : graph_(graph), options_(std::move(options)), lower_(lower) {}
+    : graph_(graph), options_(std::move(options)), lower_(lower) {
+  lower_.proved = options_.verify;
+}
 
 std::shared_ptr<runtime::Executable> ExecutableSet::at(const SymValues& sizes, BuildReport* report) {
   auto found = std::ranges::find_if(kept_, [&](const auto& e) { return serves(e->program(), sizes); });
@@ -77,7 +79,7 @@ std::shared_ptr<runtime::Executable> ExecutableSet::at(const SymValues& sizes, B
     const auto start = std::chrono::steady_clock::now();
     loops::Program program = program_for(graph_, sizes, options_.runner, lower_);
     if (report) report->graph_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    chosen = build(std::move(program), options_, report);
+    chosen = build(std::move(program), options_, report, options_.verify);
     ++built_;
     if (kept_.size() == kMost) kept_.pop_back();
   }

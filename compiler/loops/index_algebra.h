@@ -2,8 +2,8 @@
 // none was found. Points are those of a box of axes at which the assumed conditions hold.
 //
 //   bounds         each axis at its end, where the sign of what it is multiplied with is known, all at once or from
-//                  the innermost outwards; multiples of assumed conditions taken off; min(a, b) <= (a + b)//2;
-//                  x//m + r < n as x + r*m < n*m; else Facts, else each of a few points
+//                  the innermost outwards, a tile at either of its bounds; multiples of assumed conditions taken off;
+//                  min(a, b) <= (a + b)//2; x//m + r < n as x + r*m < n*m; else Facts, else each of a few points
 //   // and %       Facts::simplify under the axes' ranges: (i0*8 + i1)//8 = i0 and (i0*8 + i1)%8 = i1 for i1 < 8;
 //                  digits of one number that are added up again are that number
 //   injectivity    mixed radix: sorted by their strides, each axis's stride is more than all lesser axes reach
@@ -97,7 +97,8 @@ class IndexSpace {
   std::optional<std::pair<Dim, Dim>> atom_ends(Dim atom) const;
   bool at_least_zero(Dim dim, int depth) const;
   bool in_bounds(Dim index, Dim size, int quotients) const;
-  bool least_from_inside(Dim dim) const;
+  std::optional<Dim> end_along(Dim dim, Dim axis, Dim top, bool least) const;
+  bool least_from_inside(Dim dim, size_t count) const;
   bool least_by_conditions(Dim dim, int depth) const;
   bool tried_out(Dim index, Dim size) const;  // in bounds at each of a few points, of axes and sizes
   bool narrow(const Cond& cond, std::vector<Interval>& intervals) const;

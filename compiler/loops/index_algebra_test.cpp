@@ -48,6 +48,42 @@ TEST(IndexAlgebra, TilesOfThreeJoinedAxesOfOpenSizes) {
   EXPECT_FALSE(s.in_bounds(f.dim("(((i + t*4096)//(6 - s4))//(10 - s4*2))//(s3 - 1)"), 1));
 }
 
+// A slice by a step of what a reshape took apart: the last tile has as many points as are left of whole groups.
+TEST(IndexAlgebra, TilesOfAQuotientOfAnOpenSize) {
+  Fixture f;
+  f.facts.set_range(f.dim("s1").node(), {2, std::nullopt});
+  IndexSpace s = f.space({{"t", "(s1 + 3071)//3072"}, {"i", "min(4096, ((s1 + 2)//3)*4 - t*4096)"}});
+  EXPECT_TRUE(s.in_bounds(f.dim("t*3072 + (i//4)*3"), f.dim("s1")));
+  EXPECT_FALSE(s.in_bounds(f.dim("t*3072 + (i//4)*3"), f.dim("s1 - 1")));
+  EXPECT_FALSE(s.in_bounds(f.dim("t*3072 + (i//3)*3"), f.dim("s1")));
+}
+
+// An open dim of a reshape in tiles, read from what lay otherwise before.
+TEST(IndexAlgebra, TilesOfADimAmongOpenOnes) {
+  Fixture f;
+  f.facts.set_range(f.dim("s0").node(), {1, 64});
+  f.facts.set_range(f.dim("s2").node(), {2, 64});
+  f.fact("((s0*4) % s2)*8 == 0");
+  f.fact("s2*((s0*4)//s2)*8 == 64");
+  IndexSpace s =
+      f.space({{"k0", "8"}, {"k1", "(s0*4)//s2"}, {"t", "(s2 + 4095)//4096"}, {"i", "min(4096, s2 - t*4096)"}});
+  const Dim index = f.dim("t*128 + (k0*s2*((s0*4)//s2) + k1*s2 + i)//32");
+  EXPECT_TRUE(s.in_bounds(index, f.dim("s0")));
+  EXPECT_FALSE(s.in_bounds(index, f.dim("s0 - 1")));
+}
+
+// A slice by steps of half of a square that is even.
+TEST(IndexAlgebra, StepsOfAHalfOfAnEvenSquare) {
+  Fixture f;
+  f.facts.set_range(f.dim("s").node(), {1, 40});
+  f.fact("(s*s) % 2 == 0");
+  f.fact("(s*s + 4)//6 != 0");
+  f.fact("(s*s + 4)//6 != 1");
+  IndexSpace s = f.space({{"i", "(s*s + 4)//6"}, {"j", "2"}});
+  EXPECT_TRUE(s.in_bounds(f.dim("i*3"), f.dim("(s*s)//2")));
+  EXPECT_FALSE(s.in_bounds(f.dim("i*3 + 1"), f.dim("(s*s)//2")));
+}
+
 // Each of a few points is tried where a mask says an axis of one point, which the place has no more.
 TEST(IndexAlgebra, MasksOverAnAxisOfOnePoint) {
   Fixture f;

@@ -277,7 +277,11 @@ void Lowering::lower_computed(const Node& node) {
 bool Lowering::is_extern(const Node& node) const {
   if (node.op->has(Trait::structural)) return false;
   const OpDef& row = node.op->base ? *node.op->base : *node.op;
-  return runs_outside(node) || (row.lowering.body.empty() && row.scalar.empty());
+  const bool left = node.op->variant == VariantKind::functional &&
+                    std::ranges::any_of(options_.by_host, [&](const LowerOptions::OfHost& of) {
+                      return of.origin == node.origin && (of.op.empty() || of.op == node.op->full_name);
+                    });
+  return left || runs_outside(node) || (row.lowering.body.empty() && row.scalar.empty());
 }
 
 bool Lowering::runs_outside(const Node& node) const {

@@ -202,6 +202,15 @@ ValueId StorageValues::fitted(ValueId written, const Type& target, NodeId before
   return written;
 }
 
+// What is written over is copied as it lies; but eager lays a copy of what is lazily conjugated, or negated, as one of
+// dense elements.
+ValueId StorageValues::written_over(ValueId operand, NodeId before, uint32_t origin) {
+  const Type& type = graph_.type(operand);
+  if (!laziness(graph_, operand).any() || extent_of(graph_, type) - type.offset == numel(type.sizes())) return operand;
+  const Arg self[] = {Arg::of_value(operand)};
+  return call(graph_, before, "aten.clone", self, origin);  // op name: dense, without the bit
+}
+
 void StorageValues::assign(ValueId v, ValueId now, ValueId written, NodeId before, uint32_t origin) {
   WrittenStorage& storage = of(v);
   v = storages_.itself(v);
@@ -230,7 +239,7 @@ void StorageValues::assign(ValueId v, ValueId now, ValueId written, NodeId befor
   } else {
     ValueId at = v;
     for (StorageLink link = storages_.link(at); !link.first(); link = storages_.link(at)) {
-      ValueId operand = current(link.of, before);
+      ValueId operand = written_over(current(link.of, before), before, origin);
       const Node node = graph_.node(link.by);
       SmallVec<Arg, 8> args = view_args(link, operand, before);
       written = expand_written_base(graph_, before, *node.op, args, written, link.element, origin);

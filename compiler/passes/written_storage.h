@@ -53,6 +53,7 @@ class StorageValues {
   ValueId make(ValueId v, ValueId operand, NodeId before);
   SmallVec<Arg, 8> view_args(const StorageLink& link, ValueId operand, NodeId before);
   ValueId fitted(ValueId written, const Type& target, NodeId before, uint32_t origin);
+  ValueId written_over(ValueId operand, NodeId before, uint32_t origin);
   // Of a flat storage.
   bool counts_from_storage(const WrittenStorage& storage, const StorageLink& link) const;
   ValueId place(const WrittenStorage& storage, const Type& type, NodeId before, uint32_t origin);

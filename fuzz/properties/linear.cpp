@@ -87,8 +87,10 @@ std::optional<Failure> holds(Subject& subject) {
   const Graph& graph = subject.graph();
   if (graph.node_count() == 0 || !graph.subgraphs.empty() || makes_symbols(graph)) return std::nullopt;
   size_t times = std::max<size_t>(1, kSmall / graph.node_count());
-  auto small = beside_itself(graph, times);
   // Of what takes long by itself, as proofs about many open sizes do, fewer copies say as much.
+  const double one = cost_of(*beside_itself(graph, 1), subject).seconds;
+  if (one * static_cast<double>(times) > kMuch) times = std::max<size_t>(1, static_cast<size_t>(kMuch / one));
+  auto small = beside_itself(graph, times);
   while (times > 1 && cost_of(*small, subject).seconds > kMuch)
     small = beside_itself(graph, times = std::max<size_t>(1, times / 4));
   const auto large = beside_itself(graph, times * kTimes);

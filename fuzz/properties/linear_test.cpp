@@ -46,5 +46,16 @@ TEST(Linear, Effects) {
   EXPECT_FALSE(wrong) << wrong->detail;
 }
 
+// A node that takes long by itself: hundreds of it gave no answer.
+TEST(Linear, FewOfWhatTakesLong) {
+  const auto wrong = failure(
+      "# fuzz: values=exact seed=2 sizes=s0=6,s1=4,s2=5,s3=9,s4=2,s5=3 target=avx2\n"
+      "graph @g(%x: i32[2, s0, s0, s1, s2], %w: i32[s3, s4, s5, s5, 3]) where s0 in 0..64, s1 in 2..64, s2 in 2..64, "
+      "s3 "
+      "in 2..64, s4 in 0..64, s5 in 2..64 {\n"
+      "  %y = aten.conv3d(%x, %w, padding=[s4, s4, s4], groups=s5)\n  %z = aten.neg(%y)\n  return %z\n}\n");
+  EXPECT_FALSE(wrong) << wrong->detail;
+}
+
 }  // namespace
 }  // namespace lenz::fuzz

@@ -252,10 +252,12 @@ bool any_error(FlowContext& in, std::span<const RunValue> values) {
 }
 
 namespace {
-// Whether a distribution takes its operands, and refuses them where they lie as low, or as high, as they may; or the
-// other way. All that any asks is an interval: of probabilities, of rates, of what is no negative sum.
-bool draws_by_open_parameters(FlowContext& in, const Call& call) {
-  if (!in.errors || !call.op->has(Trait::random) || !any_error(in, call.values)) return false;
+// Whether a distribution, or another row that wants numbers of an interval, takes its operands, and refuses them where
+// they lie as low, or as high, as they may; or the other way. All that any asks is an interval: of probabilities, of
+// rates, of what is no negative sum.
+bool asks_of_what_is_open(FlowContext& in, const Call& call) {
+  const bool asks = call.op->has(Trait::random) || call.op->wants.find(" in [") != std::string_view::npos;
+  if (!in.errors || !asks || !any_error(in, call.values)) return false;
   auto raises = [&](double sign) {
     std::vector<RunValue> values(call.values.size());
     for (size_t v = 0; v < values.size(); ++v)
@@ -276,7 +278,7 @@ bool draws_by_open_parameters(FlowContext& in, const Call& call) {
 
 bool may_refuse_others(FlowContext& in, const Call& call) {
   if (call.op->raises.empty()) return false;
-  if (draws_by_open_parameters(in, call)) return true;
+  if (asks_of_what_is_open(in, call)) return true;
   const bool looks = call.op->scalar.empty() && !call.op->has(Trait::movement) && !call.op->has(Trait::view);
   return std::ranges::any_of(leaves(call.values), [&](const at::Tensor& t) {
     if (!t.is_floating_point() && !t.is_complex()) return !in.store.certain(t);

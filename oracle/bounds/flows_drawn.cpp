@@ -59,12 +59,13 @@ std::optional<at::Tensor> bits_moved(FlowContext& in, const Call& call, const Ou
     return std::nullopt;
   at::Tensor e = p.error.defined() ? p.error : at::zeros(p.value.sizes(), at::kDouble);
   auto read = [&](double sign) {
-    return (p.value + sign * e).to(to_aten(from)).contiguous().view(to_aten(to)).to(at::kDouble);
+    return (p.value + sign * e).to(to_aten(from)).contiguous().view(to_aten(to)).to(at::kLong);
   };
-  at::Tensor here = value.to(at::kDouble), far = at::maximum((read(1) - here).abs(), (read(-1) - here).abs());
+  // Counted in integers: the last places of a float64 are none of its bits read as a number.
+  at::Tensor here = value.to(at::kLong), far = at::maximum((read(1) - here).abs(), (read(-1) - here).abs());
   at::Tensor open = p.value.isnan().logical_or(at::abs(p.value) <= e);
   if (!p.loose_zeros) open = open.logical_and((e > 0).logical_or(p.value.isnan()));
-  return nothing_where(open, far, kInf).contiguous();
+  return nothing_where(open, far.to(at::kDouble), kInf).contiguous();
 }
 }  // namespace
 
@@ -137,8 +138,12 @@ std::optional<Passed> passed_through(FlowContext& in, const Call& call) {
   for (size_t k = 0; k < draw->operands.size(); ++k) {
     const int param = draw->operands[k].param;
     if (param < 0 || !call.args[static_cast<size_t>(param)].is_value()) continue;
-    Planes p = in.store.read(call.values[call.args[static_cast<size_t>(param)].value()]->value.toTensor());
+    const ValueId v = call.args[static_cast<size_t>(param)].value();
+    Planes p = in.store.read(call.values[v]->value.toTensor());
     if (!p.error.defined()) continue;
+    // What is drawn is drawn around the number of the graph's own dtype that is next to it.
+    const at::Tensor stored = p.value.to(to_aten(call.types[v]->dtype)).to(p.value.scalar_type());
+    p.error = p.error + nothing_where(stored.isfinite().logical_not(), at::abs(stored - p.value), 0);
     if (draw->kind == Draw::normal) {
       error = error + p.error * (k == 0 ? 1 : kFarthest);
       continue;

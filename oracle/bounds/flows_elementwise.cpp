@@ -263,12 +263,14 @@ FineValues evaluated_finely(const ScalarRow& row, Dtype compute, Dtype result, s
 }  // namespace
 
 namespace {
-// Sizes of complex numbers: of one whose other part is not finite that of the part that is, which rounds as ever.
+// Sizes of complex numbers: of one whose other part is not finite that of the part that is, which rounds as ever. The
+// modulus of two finite parts may be none of float64.
 at::Tensor finite_size(const at::Tensor& complex) {
   const at::Tensor parts = at::view_as_real(complex.resolve_conj());
   const at::Tensor finite = parts.isfinite();
-  return at::where(finite.all(-1).logical_or(finite.any(-1).logical_not()), at::abs(complex),
-                   at::where(finite, parts, at::zeros_like(parts)).abs().sum(-1));
+  return at::where(
+      finite.all(-1), at::abs(complex).clamp_max(std::numeric_limits<double>::max()),
+      at::where(finite.any(-1), at::where(finite, parts, at::zeros_like(parts)).abs().sum(-1), at::abs(complex)));
 }
 }  // namespace
 

@@ -7,6 +7,7 @@
 
 #include "compiler/scalar/double_double.h"
 #include "oracle/bounds/judged_case.h"
+#include "oracle/bounds/rounded.h"
 
 namespace lenz::oracle {
 namespace {
@@ -33,6 +34,15 @@ TEST(Bounds, OfComplexNumbersBothPartsRound) {
            {{part}, {part}});
   EXPECT_GE(j.errors()[0], std::hypot(off, off));
   EXPECT_LE(j.errors()[0], 0x1.7p-23);
+}
+
+// Though float64 has no number for its modulus.
+TEST(Bounds, OfComplexNumbersWhosePartsOverflowNothingIsKnown) {
+  const double part = std::numeric_limits<double>::max();
+  Judged j(R"(graph @g(%x: f64[1], %y: f64[1]) {
+    %z = aten.complex(%x, %y) %n = aten._to_copy(%z, dtype=c64) return %n })",
+           {{-part}, {part}});
+  EXPECT_EQ(j.errors()[0], HUGE_VAL);
 }
 
 // In float64 too, of which the reference is one number: how far that lies from the exact one is known.
@@ -479,6 +489,16 @@ TEST(Bounds, WhatOverflowsAFloat8IsNoNumberAfterwardsEither) {
 TEST(Bounds, ANegatedViewIsReadAsItIs) {
   Judged j("graph @g(%x: f32[2]) { %a = aten._neg_view(%x) %b = aten.silu(%a) return %b }", {{0.5, 1.3}});
   EXPECT_FALSE(j.verdict().mismatch);
+}
+
+// A normal number is drawn around the mean as the graph's dtype holds it, which others may hold at another place.
+TEST(Bounds, OfNormalNumbersMeansAreStored) {
+  Judged j("graph @g(%x: f16[2]) { %m = aten.mish(%x) %r = aten.normal(%m, std=1.0) return %m, %r }", {{1.3, 3.3}});
+  for (size_t i = 0; i < 2; ++i) {
+    const double mean = j.values()[i], stored = nearest(Dtype::f16, mean);
+    EXPECT_GT(std::fabs(mean - stored), 0) << i;
+    EXPECT_GE(j.errors(1)[i], j.errors()[i] + std::fabs(mean - stored)) << i;
+  }
 }
 
 }  // namespace

@@ -71,5 +71,17 @@ TEST(SharedBits, OfWhatIsUncertainNothingIsKnown) {
   EXPECT_GE(j.judgement.shares.strong, 4U);  // what was written is judged all the same
 }
 
+// Bits of float64 are counted as the integers that they are: a double has no place for the last ones.
+TEST(SharedBits, TheLastPlacesOfDoublesAreIntegersOfTheirOwn) {
+  const Judged j = judged(
+      "graph @g(%x: f64[4] init uniform(1.0, 2.0, seed=3)) {\n  %e = aten.logcumsumexp(%x, 0)\n"
+      "  %r = aten.view(%e, i64)\n  return %r\n}\n");
+  ASSERT_TRUE(j.reference.outputs[0].error);
+  double error = 0;
+  std::memcpy(&error, elements_of(j.reference.outputs[0].error).data() + 3 * sizeof error, sizeof error);
+  EXPECT_GE(error, 1);
+  EXPECT_LT(error, 64);
+}
+
 }  // namespace
 }  // namespace lenz::oracle

@@ -68,7 +68,11 @@ Wide argument(Complex z) {
   // Of zero: 0 or pi by the signs.
   const V zero = (z.re == 0) & (z.im == 0);
   const Wide of_zero = select(negative, constant(angle, dd::kPi), constant(angle, 0));
-  return select(zero, select(sign_bit(z.im), -of_zero, of_zero), angle);
+  const Wide made = select(zero, select(sign_bit(z.im), -of_zero, of_zero), angle);
+  if (z.re.type != LaneType::f64) return made;
+  // So small a quotient is the angle itself; of the parts as they came, for it may be subnormal.
+  const V steep = finite(z) & !sign_bit(z.re) & (z.re > abs(z.im) * 0x1p70);
+  return select(steep, widen(z.im / select(steep, z.re, 1)), made);
 }
 V angle(Complex z) {
   // Beside an infinite part a finite one is nothing; two of them are alike.

@@ -72,6 +72,30 @@ TEST(ScalarCode, LogarithmsOfSumsFarBelowAnOperand) {
   }
 }
 
+// The quotient of the parts, as they came: brought near one they would have lost places first.
+TEST(ScalarCode, AnglesBelowTheNormalNumbers) {
+  const RowKernel kernel(*find_scalar("angle"), Dtype::c128, Dtype::f64, runnable_target("generic"));
+  constexpr size_t kCount = 8;
+  const double x[64] = {
+      2.3660784974055598, 2.4482861586830476, 2.2485445973761014, 2.60333986837674, 0x1.8p600, 3, 0.5, -3};
+  const double y[64] = {-1.347388341228211e-308,
+                        1.70960994362845e-309,
+                        2.9479784013338707e-308,
+                        3.01604898758333e-309,
+                        0x1.4p-440,
+                        0x1p-1073,
+                        -0x1p-1074,
+                        0x1p-1073};
+  double got[64] = {};
+  const void* in[] = {x, y};
+  void* out[] = {got};
+  kernel.run(in, out, nullptr, kCount);
+  for (size_t i = 0; i < kCount; ++i) {
+    const double right = std::atan2(y[i], x[i]);
+    EXPECT_NEAR(got[i], right, std::max(0x1p-1074, std::fabs(right) * 0x1p-52)) << x[i] << ", " << y[i];
+  }
+}
+
 TEST(ScalarCode, OddNumbersOfLanes) {
   for (int lanes : {3, 5, 64})
     for (std::string_view name : {"add", "exp", "floor_divide", "sin", "to_dtype"}) {
