@@ -11,7 +11,7 @@ namespace lenz {
 namespace {
 
 // Images of fewer elements are convolved before they are laid out again.
-constexpr int64_t kWorthwhile = 4096;
+constexpr int64_t kWorthwhile = 1024;
 
 bool is_convolution(const Node& node) {
   return node.op->full_name == "aten.convolution";  // op name: whose hosts prefer one layout
@@ -86,10 +86,11 @@ class Layouts {
       for (int64_t d : dims) made.push_back(Dim(d));
       return graph_.context().dims(made);
     };
-    const ValueId rows = make.call("aten.permute", {Arg::of_value(v), order({0, 2, 3, 1})});
-    const ValueId laid = make.call("aten.clone", {Arg::of_value(rows)},
-                                   {{"memory_format", Arg::of_memory_format(MemoryFormat::contiguous)}});
-    return make.call("aten.permute", {Arg::of_value(laid), order({0, 3, 1, 2})});
+    const ValueId rows =
+        make.call("aten.permute", {Arg::of_value(v), order({0, 2, 3, 1})});  // op name: pixels of channels
+    const Keyword dense{"memory_format", Arg::of_memory_format(MemoryFormat::contiguous)};
+    const ValueId laid = make.call("aten.clone", {Arg::of_value(rows)}, {dense});  // op name: in memory of its own
+    return make.call("aten.permute", {Arg::of_value(laid), order({0, 3, 1, 2})});  // op name: channels of pixels again
   }
 
   void lay_out(NodeId id) {
@@ -126,19 +127,17 @@ class Layouts {
   std::map<ValueId, ValueId> laid_;  // with channels last
 };
 
-void run(Graph& graph, PassContext& context) {
-  if (context.products_outside) Layouts(graph, context).run();
-}
+void run(Graph& graph, PassContext& context) { Layouts(graph, context).run(); }
 
 }  // namespace
 
 Pass channels_last() {
   return {.name = "channels_last",
           .contract =
-              "Lays out what a host convolves, and its weights, with channels last in memory: as its kernels want it.\n"
+              "Lays out what is convolved, and its weights, with channels last in memory: as hosts' kernels want it.\n"
               "Asks that sizes are known, weights smaller than images, and that no sum over all images reads it.\n"
               "Keeps types, and values within their bounds: kernels sum in another order for another layout.",
-          .levels = {Level::core},
+          .levels = {Level::torch, Level::aten, Level::core},
           .idempotent = true,
           .rounds = true,
           .run = run};
