@@ -60,6 +60,7 @@ Case choose_case(Chooser& choose, const Pool& pool, const GrowOptions& options, 
   GrowthStatistics& grown = statistics ? *statistics : own;
   c.graph = grow(choose, pool, options, &grown);
   c.setting.sizes = grown.sizes;
+  if (choose.chance(1, 32)) c.setting.values = Values::beyond;  // as ordinary where nothing indexes
   return c;
 }
 

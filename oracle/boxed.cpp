@@ -12,10 +12,12 @@
 #include <dlfcn.h>
 
 #include <algorithm>
+#include <array>
 #include <unordered_map>
 
 #include "oracle/aten.h"
 #include "oracle/binding.h"
+#include "oracle/direct_call.h"
 #include "oracle/dying_calls.h"
 #include "oracle/initialise.h"
 
@@ -198,6 +200,14 @@ struct Manner {
     if (autograd == Boxed::Autograd::below) below.emplace();
   }
 };
+
+// Whether eager makes the view of other views, and its schema does not say that it is one: whoever materialises lazy
+// conjugates and negatives below autograd would copy it.
+bool is_unsaid_view(const OpDef& op, const c10::FunctionSchema& schema) {
+  return op.has(Trait::view) && std::ranges::all_of(schema.returns(), [](const c10::Argument& result) {
+           return result.alias_info() == nullptr;
+         });
+}
 }  // namespace
 
 struct Boxed::Impl {
@@ -207,24 +217,46 @@ struct Boxed::Impl {
   struct Found {
     uint64_t name_hash = 0;  // a row may die, and another one stand in its place
     std::optional<c10::OperatorHandle> handle;
+    std::optional<DirectCall> direct;
+    bool in_place = false;     // what libtorch has in place alone: it runs on a copy
+    bool unsaid_view = false;  // is_unsaid_view
   };
-  std::unordered_map<const OpDef*, Found> handles, in_place_handles;
 
-  const std::optional<c10::OperatorHandle>& handle(const OpDef& op) { return find(handles, op, ""); }
-  // What libtorch has in place alone runs on a copy: the functional op that an extern's declaration brings.
-  const std::optional<c10::OperatorHandle>& in_place_handle(const OpDef& op) { return find(in_place_handles, op, "_"); }
+  const Found& find(const OpDef& op) {
+    // Small graphs are few ops again and again; a map takes as long as the rest of a call that is ours.
+    Recent& recent = recent_[op.name_hash % recent_.size()];
+    if (recent.op != &op || recent.found->name_hash != op.name_hash || op.name_hash == 0)
+      recent = {&op, &find_in_map(op)};
+    return *recent.found;
+  }
 
  private:
-  static const std::optional<c10::OperatorHandle>& find(std::unordered_map<const OpDef*, Found>& among, const OpDef& op,
-                                                        const char* behind_name) {
-    Found& found = among[&op];
-    if (found.name_hash != op.name_hash || op.name_hash == 0) {
-      const Schema& s = op.schema;
-      found = {op.name_hash,
-               c10::Dispatcher::singleton().findSchema({s.space + "::" + s.packet + behind_name, s.overload})};
-    }
-    return found.handle;
+  static std::optional<c10::OperatorHandle> registered(const OpDef& op, const char* behind_name) {
+    const Schema& s = op.schema;
+    return c10::Dispatcher::singleton().findSchema({s.space + "::" + s.packet + behind_name, s.overload});
   }
+  const Found& find_in_map(const OpDef& op) {
+    Found& found = found_[&op];
+    if (found.name_hash == op.name_hash && op.name_hash != 0) return found;
+    found = {};
+    found.name_hash = op.name_hash;
+    found.handle = registered(op, "");
+    // The functional op that an extern's declaration brings.
+    if (!found.handle && !op.infer && !op.schema.mutates()) {
+      found.handle = registered(op, "_");
+      found.in_place = true;
+    }
+    if (!found.handle) return found;
+    found.unsaid_view = is_unsaid_view(op, found.handle->schema());
+    if (!found.in_place && !found.unsaid_view) found.direct = DirectCall::of(*found.handle);
+    return found;
+  }
+  struct Recent {
+    const OpDef* op = nullptr;
+    const Found* found = nullptr;
+  };
+  std::unordered_map<const OpDef*, Found> found_;
+  std::array<Recent, 64> recent_;  // by the hash of the name
 };
 
 Boxed::Boxed(DeviceKind device, Autograd autograd) : device_(device), impl_(std::make_unique<Impl>()) {
@@ -337,16 +369,6 @@ uint64_t Boxed::draw_seed() {
 }
 
 namespace {
-// Whether eager makes the view of other views, and its schema does not say that it is one: whoever materialises lazy
-// conjugates and negatives below autograd would copy it.
-bool is_unsaid_view(const OpDef& op, const c10::FunctionSchema& schema) {
-  return op.has(Trait::view) && std::ranges::all_of(schema.returns(), [](const c10::Argument& result) {
-           return result.alias_info() == nullptr;
-         });
-}
-}  // namespace
-
-namespace {
 // Whether an index is out of range where libtorch does not look: what it writes elsewhere may kill anybody later.
 bool trusts_a_wrong_index(const std::string& op, const std::vector<c10::IValue>& operands) {
   const auto outside = [](const at::Tensor& indices, int64_t size) {
@@ -370,9 +392,7 @@ Outcome Boxed::run(const OpDef& op, std::span<const Arg> args, std::span<const R
 void Boxed::run(const OpDef& op, std::span<const Arg> args, std::span<const RunValue> values, const SymValues& symbols,
                 Outcome& outcome) {
   outcome.clear();
-  const auto& own = impl_->handle(op);
-  const bool in_place = !own && !op.infer && !op.schema.mutates();
-  const auto& handle = in_place ? impl_->in_place_handle(op) : own;
+  const auto& [name_hash, handle, direct, in_place, unsaid_view] = impl_->find(op);
   if (!handle) throw Unsupported("libtorch has no op " + op.full_name);
   const auto& params = handle->schema().arguments();
   if (params.size() != args.size()) throw Unsupported(op.full_name + " has other parameters in libtorch");
@@ -380,12 +400,17 @@ void Boxed::run(const OpDef& op, std::span<const Arg> args, std::span<const RunV
   std::optional<Manner> manner;
   if (!impl_->within) manner.emplace(impl_->autograd);
   std::optional<c10::impl::ExcludeDispatchKeyGuard> lazily;
-  if (is_unsaid_view(op, handle->schema()))
-    lazily.emplace(c10::DispatchKeySet({c10::DispatchKey::Negative, c10::DispatchKey::Conjugate}));
+  if (unsaid_view) lazily.emplace(c10::DispatchKeySet({c10::DispatchKey::Negative, c10::DispatchKey::Conjugate}));
 
   std::vector<c10::IValue>& stack = impl_->stack;
   stack.clear();
   try {
+    if (direct && !DyingCalls::any()) {
+      if (auto result = (*direct)(args, values)) {
+        outcome.results.push_back(hold(std::move(*result)));
+        return;
+      }
+    }
     bool has_tensors = false;
     std::optional<c10::Device> device;
     if (device_ != DeviceKind::cpu) {

@@ -22,6 +22,7 @@ struct Demand {
   Domain usual;           // where those who read it are smooth
 
   bool open() const { return low < -1e300 && high > 1e300 && !nonzero; }
+  bool indexes() const { return strict && !hopeless && low > -1e9 && high < 1e15; }  // of integers: places in a dim
   bool admits(double x) const { return x >= low && x <= high && !(nonzero && x == 0); }
   // Both at once; where they contradict each other the strict one stays, else the one that was here.
   void narrow(const Demand& other);

@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "compiler/base/hash.h"
+#include "compiler/graph/number_fits.h"
 #include "compiler/graph/pattern_functions.h"
 #include "compiler/scalar/rounding.h"
 #include "oracle/exact.h"
@@ -16,7 +17,8 @@
 namespace lenz::oracle {
 
 namespace {
-constexpr std::string_view kNames[kValueModes] = {"ordinary", "special", "exact", "ties", "sorted", "constant", "nan"};
+constexpr std::string_view kNames[kValueModes] = {"ordinary", "special",  "exact", "ties",
+                                                  "sorted",   "constant", "nan",   "beyond"};
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kNearZero = 0.0625;  // what divides keeps this far away from zero
 constexpr double kWidth = 8;          // of a range whose end nobody gives
@@ -136,8 +138,19 @@ class Source {
     return (b & 1) ? -x : x;
   }
 
+  // One element of each line or so: by one, as whoever counts from the wrong end does, or by far.
+  std::optional<int64_t> beyond(uint64_t i) const {
+    if (values_ != Values::beyond || !demand_.indexes() || mix(combine(seed_ + 5, i)) % 8) return std::nullopt;
+    const FiniteRange all = finite_range(dtype_);
+    const double choices[] = {demand_.high + 1, demand_.low - 1, all.high, all.low};
+    const double x = choices[mix(combine(seed_ + 6, i)) % std::size(choices)];
+    if (demand_.admits(x) || x < all.low || x > all.high) return std::nullopt;
+    return x >= 0x1p63 ? std::numeric_limits<int64_t>::max() : static_cast<int64_t>(x);
+  }
+
   int64_t integer(uint64_t i) const {
     uint64_t b = bits(i, 0);
+    if (const auto x = beyond(i)) return *x;
     if (dtype_ == Dtype::b8) return low_ == high_ ? static_cast<int64_t>(low_) : static_cast<int64_t>(b >> 63);
     if (values_ == Values::special && mix(b) % 8 < 3) return special_integer(mix(b + 1));
     if (says(i)) {
@@ -232,7 +245,7 @@ std::optional<Values> parse_values(std::string_view name) {
 
 std::vector<std::string> value_mode_names() { return {std::begin(kNames), std::end(kNames)}; }
 
-Values values_of_seed(uint64_t seed) { return static_cast<Values>(seed % kValueModes); }
+Values values_of_seed(uint64_t seed) { return static_cast<Values>(seed % (kValueModes - 1)); }
 
 InputSource::InputSource(const Graph& graph, const Binding& binding, Values values, uint64_t seed, int exact_range,
                          const Asked& given)
@@ -256,8 +269,12 @@ InputSource::InputSource(const Graph& graph, const Binding& binding, Values valu
     hopeless_ |= asked[i].hopeless && type.is_tensor() &&
                  std::ranges::none_of(type.sizes(), [&](Dim s) { return evaluate(s, binding.lookup()) == 0; });
     bool none = input.init.kind == Initialiser::none;
-    if (values == Values::ordinary && !none) continue;
     const size_t owner = input.alias ? owners[*input.alias] : i;
+    if (values == Values::beyond && asked[owner].indexes()) {
+      demands_[i] = asked[owner];
+      continue;
+    }
+    if ((values == Values::ordinary || values == Values::beyond) && !none) continue;
     demands_[i] = none ? asked[owner] : declared(input.init);
     if (!none && demands_[i] && asked[i].strict && !demands_[i]->strict) demands_[i]->narrow(asked[i]);
     if (!none && demands_[i]) demands_[i]->counted |= asked[i].counted;

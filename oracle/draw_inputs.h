@@ -25,14 +25,16 @@ enum class Values : uint8_t {
   sorted,    // ascending along the last dim
   constant,  // one value in each input
   nan,       // NaN in every float
+  beyond,    // ordinary ones, but some indices point beyond what they index: eager raises
 };
-inline constexpr size_t kValueModes = 7;
+inline constexpr size_t kValueModes = 8;
 std::string_view name(Values values);
 std::optional<Values> parse_values(std::string_view name);
 std::vector<std::string> value_mode_names();
-Values values_of_seed(uint64_t seed);  // the modes in turn; of seed 0 ordinary ones
+Values values_of_seed(uint64_t seed);  // the modes in turn, without `beyond`; of seed 0 ordinary ones
 
-// Whatever the mode, indices stay in range, and nothing divides integers by zero. `exact_range` is an ExactPlan's.
+// Whatever the mode but `beyond`, indices stay in range, and nothing divides integers by zero. `exact_range` is an
+// ExactPlan's.
 class InputSource {
  public:
   using Given = std::function<std::vector<RunValue>(Boxed&)>;

@@ -193,9 +193,10 @@ struct Executor::Impl final : GraphRunner {
     size_t position = 0;
     Outcome outcome;
     std::vector<RunValue>& results = outcome.results;
+    const SymValues symbols = binding.lookup();  // of what it holds by then
     graph.for_each_node([&](NodeId id) {
       const Node& node = graph.node(id);
-      run_node(graph, node, values, binding, outcome);
+      run_node(graph, node, values, binding, symbols, outcome);
       if (looks_around) guarded->look_around([&] { return describe(graph, node); });
       for (size_t i = 0; i < results.size() && i < node.result_count; ++i) {
         RunValue& result = values[node.result(i)];
@@ -226,9 +227,9 @@ struct Executor::Impl final : GraphRunner {
   }
 
   void run_node(const Graph& graph, const Node& node, std::span<const RunValue> values, const Binding& binding,
-                Outcome& outcome) {
+                const SymValues& symbols, Outcome& outcome) {
     try {
-      run_known_node(graph, node, values, binding, outcome);
+      run_known_node(graph, node, values, binding, symbols, outcome);
     } catch (const NoValue& overflow) {
       if (!graph.assumptions.mentions_open(overflow.size)) throw;
       stop(graph, node, Ending::raised, overflow.message(), contradicted(graph, binding));
@@ -236,9 +237,9 @@ struct Executor::Impl final : GraphRunner {
   }
 
   void run_known_node(const Graph& graph, const Node& node, std::span<const RunValue> values, const Binding& binding,
-                      Outcome& outcome) {
+                      const SymValues& symbols, Outcome& outcome) {
     try {
-      if (known_numbers(graph, node, binding, outcome.results)) return;
+      if (known_numbers(graph, node, symbols, outcome.results)) return;
       if (auto* structural = find_structural(*node.op)) {
         outcome.results = structural({graph, node, values, binding, *this});
         return;
@@ -247,7 +248,7 @@ struct Executor::Impl final : GraphRunner {
       stop(graph, node, Ending::raised, refusal.text, contradicted(graph, binding));
     }
     require_room(graph, node, binding);
-    nodes.run(graph, node, values, binding.lookup(), outcome);
+    nodes.run(graph, node, values, symbols, outcome);
     if (outcome.raised) {
       stop(graph, node, outcome.out_of_memory() ? Ending::out_of_memory : Ending::raised, outcome.text,
            contradicted(graph, binding));
@@ -262,14 +263,14 @@ struct Executor::Impl final : GraphRunner {
   uint64_t loop_limit() const override { return options.loop_limit; }
 
   // Symbolic numbers whose types say what they are; false for anything else.
-  static bool known_numbers(const Graph& graph, const Node& node, const Binding& binding,
+  static bool known_numbers(const Graph& graph, const Node& node, const SymValues& symbols,
                             std::vector<RunValue>& results) {
     results.clear();
     if (node.result_count == 0) return false;
     for (uint16_t i = 0; i < node.result_count; ++i) {
       const Type& t = graph.type(node.result(i));
       if (t.kind != TypeKind::sym_int) return false;
-      auto known = evaluate(t.offset, binding.lookup());
+      auto known = evaluate(t.offset, symbols);
       if (!known) return false;
       results.push_back(number(*known));
     }

@@ -19,9 +19,9 @@ namespace lenz::oracle {
 
 // What a run of a program is held to besides its results.
 struct HowRun {
-  bool drawn = false;          // its random ops draw from Lenz's stream: so does the reference then
-  bool drawn_by_host = false;  // and some draw as eager does: together they are compared from outside alone
-  bool by_host = false;        // libtorch computes some of it, and is excused there as eager is
+  bool drawn = false;        // its random ops draw from Lenz's stream: so does the reference then
+  size_t drawn_by_host = 0;  // calls draw as eager does: beside any others they are compared from outside alone
+  bool by_host = false;      // libtorch computes some of it, and is excused there as eager is
 };
 HowRun how_run(const loops::Program& program, bool products_outside = false);
 

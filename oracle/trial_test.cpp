@@ -67,8 +67,22 @@ TEST(Trial, RefusalsOfWhatTwoStreamsDrawAreOpen) {
   Trial trial(*taken, boxed, inputs, {}, {});
   const Execution other = trial.eager(*refused);
   ASSERT_EQ(other.ending, Ending::raised);
-  EXPECT_FALSE(trial.out_of_bounds(other, {.drawn = true, .drawn_by_host = true}));
+  EXPECT_FALSE(trial.out_of_bounds(other, {.drawn = true, .drawn_by_host = 1}));
   EXPECT_TRUE(trial.out_of_bounds(other, {}));
+}
+
+// A dropout of nothing draws in eager; code that does not need to leaves the generator of what follows where it was.
+TEST(Trial, DrawsBesideOneThatIsLeftOutAreOpen) {
+  auto graph = [](const std::string& before) {
+    return parse_graph("graph @g(%x: f32[64]) { " + before + " %p = aten.poisson(%x) return %p }", op_table());
+  };
+  auto both = graph("%d, %m = aten.native_dropout(%x, 0.0, true)"), one = graph("");
+  Boxed boxed(DeviceKind::cpu);
+  const InputSource inputs(*both, {}, Values::ordinary, 1);
+  Trial trial(*both, boxed, inputs, {}, {});
+  const Execution moved = trial.eager(*one);
+  EXPECT_FALSE(trial.out_of_bounds(moved, {.drawn_by_host = 1}));
+  EXPECT_TRUE(trial.out_of_bounds(moved, {.drawn_by_host = 2}));
 }
 
 }  // namespace

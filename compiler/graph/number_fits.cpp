@@ -109,7 +109,7 @@ std::optional<Dtype> converted_to(NumberFit::Into into, Dtype result) {
     case NumberFit::result:
     case NumberFit::truncated:
     case NumberFit::filled: return result;
-    case NumberFit::computed: return is_reduced_float(result) ? Dtype::f32 : result;
+    case NumberFit::computed: return is_reduced_float(result) || is_float8(result) ? Dtype::f32 : result;
     case NumberFit::element: return is_reduced_float(result) || is_float8(result) ? Dtype::f64 : result;
     case NumberFit::power:
       return is_complex(result) ? std::nullopt : std::optional(result == Dtype::f32 ? Dtype::f64 : result);

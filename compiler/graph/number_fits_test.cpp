@@ -88,6 +88,7 @@ TEST(NumberFits, RowsRefuseWhatTheirResultsDtypeCannotHold) {
                            "aten.add(%u, %u, alpha=300)",
                            "aten.sub(%u, %u, alpha=-300)",
                            "aten.rsub(%s, %s, alpha=300)",
+                           "aten.sub(%s, %s, alpha=-128)",
                            "aten.add(%h, 1.0, 1e6)",
                            "aten.addcmul(%s, %s, %s, value=300)",
                            "aten.scatter(%s, 0, %i, 300)",
@@ -111,13 +112,26 @@ TEST(NumberFits, RowsRefuseWhatTheirResultsDtypeCannotHold) {
 }
 
 TEST(NumberFits, RowsTakeWhatEagerConvertsWithoutALook) {
-  for (const char* call :
-       {"aten.mul(%s, 300)", "aten.add(%s, 300)", "aten.clamp_max(%s, 300.5)", "aten.where(%b, %h, 1e6)",
-        "aten.addcmul(%h, %h, %h, value=1e6)", "aten.leaky_relu(%h, 1e6)", "aten.pow(%f, 1e39)", "aten.norm(%h, 1e6)",
-        "aten.dist(%h, %h, 1e6)", "aten.constant_pad_nd(%u, [0, -1], 300)", "aten.scatter(%s, 0, %n, 300)",
-        "aten.linspace(0, 300, 1, dtype=u8)", "aten.scalar_tensor(1e6, dtype=f16)", "aten.full([1], 1e6, dtype=f16)",
-        "aten.hardtanh(%s, -128.5, 127.5)", "aten.threshold(%h, 1e6, 1)", "aten.add(%u, %u, alpha=-255)",
-        "aten.sub(%u, %f, alpha=300)"})
+  for (const char* call : {"aten.mul(%s, 300)",
+                           "aten.add(%s, 300)",
+                           "aten.clamp_max(%s, 300.5)",
+                           "aten.where(%b, %h, 1e6)",
+                           "aten.addcmul(%h, %h, %h, value=1e6)",
+                           "aten.leaky_relu(%h, 1e6)",
+                           "aten.pow(%f, 1e39)",
+                           "aten.norm(%h, 1e6)",
+                           "aten.dist(%h, %h, 1e6)",
+                           "aten.constant_pad_nd(%u, [0, -1], 300)",
+                           "aten.scatter(%s, 0, %n, 300)",
+                           "aten.linspace(0, 300, 1, dtype=u8)",
+                           "aten.scalar_tensor(1e6, dtype=f16)",
+                           "aten.full([1], 1e6, dtype=f16)",
+                           "aten.hardtanh(%s, -128.5, 127.5)",
+                           "aten.threshold(%h, 1e6, 1)",
+                           "aten.add(%u, %u, alpha=-255)",
+                           "aten.sub(%u, %f, alpha=300)",
+                           "aten.sub(%s, %s, alpha=128)",
+                           "aten.sub(%u, %u, alpha=255)"})
     EXPECT_EQ(refusal(call), "") << call;
 }
 
@@ -130,6 +144,14 @@ TEST(NumberFits, WhetherANumberMattersMayHangOnASymbol) {
                     op_table());
       },
       testing::ThrowsMessage<UserError>(HasSubstr("`value`: a number out of the range of i8")));
+  EXPECT_THAT(
+      [] {
+        parse_graph("graph @g(%x: i8[n]) where n in 129..1000 { %y = aten.sub(%x, %x, alpha=n) return %y }",
+                    op_table());
+      },
+      testing::ThrowsMessage<UserError>(HasSubstr("its negative has to be in")));
+  EXPECT_NO_THROW(
+      parse_graph("graph @g(%x: i8[n]) where n in 2..128 { %y = aten.sub(%x, %x, alpha=n) return %y }", op_table()));
 }
 
 }  // namespace

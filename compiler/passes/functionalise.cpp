@@ -280,8 +280,12 @@ class Functionaliser {
       if (!s.written) continue;
       s.flat |= s.inputs.size() > 1;
       NodeId producer = graph_.value(s.first).producer;
-      bool dense = producer != kNone && graph_.node(producer).op->schema.find("stride") < 0;
-      s.flat |= !dense && !lies_apart(graph_, graph_.type(s.first));
+      const Type& first = graph_.type(s.first);
+      // What is made has its elements apart, but by who is told strides, or takes them over with all that memory holds.
+      const bool known = std::ranges::all_of(first.sizes(), &Dim::is_constant) &&
+                         std::ranges::all_of(first.strides(), &Dim::is_constant);
+      const bool dense = !known && producer != kNone && graph_.node(producer).op->schema.find("stride") < 0;
+      s.flat |= !dense && !lies_apart(graph_, first);
     }
   }
 

@@ -8,6 +8,7 @@ namespace lenz::fuzz {
 Property text_round_trip();
 Property structure();
 Property drawn_calls();
+Property broken_calls();
 Property exact_passes();
 Property all_passes();
 Property pass_alone();

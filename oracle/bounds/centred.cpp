@@ -45,7 +45,7 @@ at::Tensor middle_of(FlowContext& in, const at::Tensor& t) {
   Planes p = in.store.read(t);
   if (!p.lean.defined()) return t;
   const at::Tensor shift = shift_of(p);
-  p.value = (t + shift).contiguous();
+  p.value = at::where(shift == 0, t, t + shift).contiguous();  // -0 + 0 has another sign
   p.error = (p.error - at::abs(shift)).clamp_min(0) +
             nothing_where(shift == 0, (at::abs(t) + at::abs(shift) + p.error) * kLost, 0);
   const at::Tensor without_end = at::isinf(p.error).logical_and(p.lean != 0);

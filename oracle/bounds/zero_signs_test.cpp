@@ -26,6 +26,14 @@ TEST(Bounds, AZeroHasASignWhereItsRowPromisesOne) {
   EXPECT_FALSE(j.with(2, 0, 0.0F).mismatch);
 }
 
+// Bounds look at the middles of intervals: of a zero that is certain that is the zero itself.
+TEST(Bounds, AZeroBesideWhatIsRoundedKeepsItsSign) {
+  Judged j("graph @g(%x: f64[2]) { %n = aten.to(%x, f32) %a = aten.atan2(%n, %n) return %a }", {{-0.0, 0.1}});
+  EXPECT_FALSE(j.verdict().mismatch) << j.verdict().mismatch->summary();
+  EXPECT_LT(j.errors()[0], 1e-6);
+  EXPECT_TRUE(j.with(0, 0, 0.0).mismatch);
+}
+
 // Of a zero that is rounded from there, too.
 TEST(Bounds, AFunctionOfALooseZeroIsLoose) {
   Judged j(R"(graph @g(%x: f32[2], %y: f32[2]) {

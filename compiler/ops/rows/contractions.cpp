@@ -133,7 +133,7 @@ void products(RowSink& t) {
   added.generate = make::outer;
   added.fits = "beta:result alpha:result";
   t.row("addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", meaning(R"(
-    $d = result_type(%self, %vec1, %vec2)
+    $d = result_type(aten.expand(%self, [size(%vec1, 0), size(%vec2, 0)]), %vec1, %vec2)
     if $d == bool {
       %product = aten.logical_and(aten.unsqueeze(%vec1, 1), %vec2)
       if $alpha == 0 { %product = aten.zeros_like(%product) }

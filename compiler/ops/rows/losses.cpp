@@ -430,7 +430,7 @@ void classes(RowSink& t) {
              if $reduction < 0 or $reduction > 2 { raise "`reduction` must be 0, 1 or 2" }
              if $ignore_index >= 0 { raise "`ignore_index` is for class numbers" }
              %t = aten.expand(%target, shape(%self))
-             if $label_smoothing > 0 { %t = aten.add(aten.mul(%t, 1 - $label_smoothing), aten.div(aten.full([], $label_smoothing, dtype=dtype(%self)), $classes)) }
+             if $label_smoothing > 0 { %t = aten.add(aten.mul(%t, 1 - $label_smoothing), aten._to_copy(aten.div(aten.full([], $label_smoothing, dtype=f64), $classes), dtype=dtype(%self))) }
              %m = aten.mul(%p, %t)
              if given($weight) { %m = aten.mul(%m, %w) }
              if $reduction == 0 { return aten.neg(aten.sum(%m, [$dim])) }
@@ -454,7 +454,7 @@ void classes(RowSink& t) {
                %smooth = aten.div(aten.sum(%smooth), aten.sum(aten.logical_not(%ignored)))
              }
            }
-           return aten.add(aten.mul(%nll, 1 - $label_smoothing), aten.mul(%smooth, aten.div(aten.full([], $label_smoothing, dtype=dtype(%self)), $classes))))",
+           return aten.add(aten.mul(%nll, 1 - $label_smoothing), aten.mul(%smooth, aten._to_copy(aten.div(aten.full([], $label_smoothing, dtype=f64), $classes), dtype=dtype(%self)))))",
        .exception = kClasses});
 }
 

@@ -159,7 +159,11 @@ void require_integral_factors(Infer& in, Dtype result) {
 void addr(Infer& in) {
   const Type& a = of_rank(in, "vec1", 1);
   const Type& b = of_rank(in, "vec2", 1);
-  Operands all{{&in.tensor("self"), Dtype::b8}, {&a, Dtype::b8}, {&b, Dtype::b8}};
+  // Expanded to the product's shape it counts as a tensor among tensors, a number as well.
+  TensorType whole = in.tensor("self").tensor();
+  whole.sizes = {a.sizes()[0], b.sizes()[0]};
+  whole.strides = DimVec(2, Dim(0));
+  Operands all{{in.context().tensor(whole), Dtype::b8}, {&a, Dtype::b8}, {&b, Dtype::b8}};
   Dtype d = result_type(in, all);
   in.require(!is_float8(d), "float8 is not supported");
   require_integral_factors(in, d);

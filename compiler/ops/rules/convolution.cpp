@@ -179,13 +179,13 @@ void convolution_backward(Infer& in) {
   mask[0] ? gradient_of(input) : none();
   mask[1] ? gradient_of(weight) : none();
   if (!mask[2]) return none();
-  Dim channels = sizes[1];
+  DimVec bias{sizes[1]};
   if (const Arg& told = in.arg("bias_sizes"); !told.is_none()) {  // without images eager looks at nothing else
-    const DimVec bias = in.ints("bias_sizes");
-    const bool differs = bias.size() == 1 && !(bias[0] == channels);
-    if (differs && (in.is_zero(input.sizes()[0]) || in.is_zero(input.sizes()[1]))) channels = bias[0];
+    const DimVec said = in.ints("bias_sizes");
+    if (!(said == bias) && (in.is_zero(input.sizes()[0]) || in.is_zero(input.sizes()[1]))) bias = said;
   }
-  in.result(contiguous_tensor(input.dtype, std::span<const Dim>(&channels, 1), input.device));
+  for (Dim size : bias) in.require(ge(size, 0), "a size of the bias is negative");
+  in.result(contiguous_tensor(input.dtype, bias, input.device));
 }
 
 }  // namespace lenz::rule

@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include "compiler/ops/rules/loss.h"
 
 #include "compiler/ops/decompose.h"
@@ -222,7 +224,10 @@ void histc(Infer& in) {
   require_float(in, self.dtype);
   Dim bins = in.integer("bins");
   in.require(gt(bins, 0), "`bins` must be positive");
-  in.require(in.real("min") <= in.real("max"), "`max` must not be below `min`");
+  const double low = in.real("min"), high = in.real("max");
+  in.require(low <= high, "`max` must not be below `min`");
+  // Equal ones leave the range to the elements.
+  in.require(low == high || (std::isfinite(low) && std::isfinite(high)), "the range must be finite");
   DimVec sizes{bins};
   in.result(contiguous_tensor(self.dtype, sizes, self.device));
 }

@@ -229,6 +229,23 @@ void check_alpha(Infer& in, Dtype common) {
   if (is_complex_number(alpha) && !is_complex(common)) in.raise("a complex alpha is for complex results only");
 }
 
+// Eager adds what it multiplies by the negative alpha.
+void require_fitting_negative(Infer& in, const Arg& alpha, Dtype common) {
+  const std::string refusal =
+      "`alpha`: a number out of the range of " + std::string(name(common)) + ", which its negative has to be in";
+  if (alpha.kind == ArgKind::integer && alpha.symbolic) {
+    if (!is_integral(common, false) || item_size(common) == sizeof(int64_t)) return;
+    const auto high = static_cast<int64_t>(finite_range(common).high);
+    in.require(ge(alpha.dim(), -high), refusal);
+    in.require(le(alpha.dim(), common == Dtype::u8 ? high : high + 1), refusal);  // negative bytes wrap round
+    return;
+  }
+  Arg negative = alpha;
+  if (alpha.kind == ArgKind::integer) negative = Arg::of_int(static_cast<int64_t>(-static_cast<uint64_t>(alpha.i)));
+  if (alpha.kind == ArgKind::real) negative = Arg::of_real(-alpha.d);
+  if (!representable(negative, common)) in.raise(refusal);
+}
+
 void sum_with_alpha(Infer& in, const Operands& list, bool subtract) {
   for (const Operand& o : list)
     if (subtract && (o.type ? o.type->dtype : o.number) == Dtype::b8) in.raise("bools can't be subtracted");
@@ -236,6 +253,7 @@ void sum_with_alpha(Infer& in, const Operands& list, bool subtract) {
   check_alpha(in, common);
   require_dtype(in, common);
   in.result(elementwise_result(in, list, common));
+  if (subtract) require_fitting_negative(in, in.arg("alpha"), common);
 }
 }  // namespace
 

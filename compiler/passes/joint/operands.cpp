@@ -1,6 +1,7 @@
 #include "compiler/passes/joint/operands.h"
 
 #include <algorithm>
+#include <array>
 
 #include "compiler/graph/match.h"
 #include "compiler/graph/overlap.h"
@@ -77,6 +78,15 @@ class Sources {
   AliasClasses aliases_;
 };
 
+// Whether what it gives hangs on how many elements an operand has: a mean's gradient divides by their number, which is
+// another one before the operand is broadcast.
+bool counts_elements(const OpDef& op) {
+  const OpDef& row = op.base && !op.redefined() ? *op.base : op;
+  return std::ranges::any_of(std::array{"numel(", "size(", "shape("}, [&](std::string_view asked) {
+    return row.decompose.find(asked) != std::string_view::npos;
+  });
+}
+
 }  // namespace
 
 bool may_read(Graph& graph, NodeId user, ValueId from, ValueId to, Traits users) {
@@ -85,7 +95,8 @@ bool may_read(Graph& graph, NodeId user, ValueId from, ValueId to, Traits users)
       effects(graph, node).any())
     return false;
   // Products broadcast nothing: a sum over one element is no sum over its copies, though its type is the same.
-  if (node.op->has(Trait::contraction) && !std::ranges::equal(graph.type(from).sizes(), graph.type(to).sizes()))
+  if ((node.op->has(Trait::contraction) || counts_elements(*node.op)) &&
+      !std::ranges::equal(graph.type(from).sizes(), graph.type(to).sizes()))
     return false;
   auto results = try_infer(graph, *node.op, arguments(graph, user, from, to));
   if (!results || results->size() != node.result_count) return false;

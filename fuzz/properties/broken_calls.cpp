@@ -1,0 +1,74 @@
+// What eager refuses no rule may take: graphs that grow are legal, so that a rule which asks too little shows in none.
+// Each case breaks a few calls of any rows, in one thing. What the rule takes then, eager has to take, with results
+// that look as the rule says: on the meta device, which knows no kernels and touches no memory, or else on the CPU.
+// That a rule refuses too much, legal calls show (drawn_calls).
+#include "fuzz/properties/broken_calls.h"
+
+#include "compiler/base/hash.h"
+#include "compiler/ops/break_call.h"
+#include "fuzz/properties/list.h"
+#include "oracle/call_judge.h"
+#include "oracle/type_check.h"
+#include "oracle/workers.h"
+
+namespace lenz::fuzz {
+
+namespace {
+std::optional<oracle::Difference> difference(const OpDef& op, DrawnCall& call, oracle::Devices devices) {
+  oracle::CheckOptions options;
+  options.devices = devices;
+  oracle::Place place;
+  return oracle::CallJudge(op, options, place).judge_broken(call, nullptr).difference;
+}
+
+// What a rule says of a call that it takes, and eager doesn't.
+std::optional<oracle::Difference> taken_otherwise(const OpDef& op, DrawnCall& call) {
+  const oracle::Prediction predicted = oracle::predict(call);
+  if (predicted.raised || predicted.broken || oracle::too_large(call)) return std::nullopt;  // eager may die of it
+  // Eager's kernels for convolutions of half floats die of calls that are legal: of large strides, say.
+  const auto dtype = oracle::leading_dtype(call);
+  const bool may_die = op.has(Trait::contraction) && dtype && is_reduced_float(*dtype);
+  if (may_die || !difference(op, call, oracle::Devices::meta)) return std::nullopt;
+  return difference(op, call, oracle::Devices::cpu);
+}
+}  // namespace
+
+std::optional<Failure> wrongly_taken_call(std::span<const OpDef* const> rows, uint64_t seed, int calls) {
+  RandomChooser choose(seed);
+  for (int i = 0; i < calls; ++i) {
+    const OpDef& op = *choose.pick(rows);
+    try {
+      DrawnCall call = draw_call(op, op_table(), choose);
+      const std::string change = break_call(call, choose);
+      if (change.empty()) continue;
+      if (const auto differs = taken_otherwise(op, call))
+        return Failure{"broken_calls", "rule of " + op.full_name, std::string(name(differs->aspect)),
+                       differs->text + "\n" + oracle::describe(call) + "\nafter the change: " + change};
+    } catch (const Error&) {  // of legal calls' own: drawn_calls
+    }
+  }
+  return std::nullopt;
+}
+
+namespace {
+constexpr int kCalls = 4;  // in each case: a tenth of what passes and interpreter take for it
+
+std::optional<Failure> holds(Subject& subject) {
+  static const std::vector<const OpDef*> rows = [] {
+    std::vector<const OpDef*> all;
+    for (const auto& row : op_table().rows())
+      if (row->generate && row->infer) all.push_back(row.get());
+    return all;
+  }();
+  return wrongly_taken_call(rows, combine(subject.setting().seed, hash_bytes("broken_calls")), kCalls);
+}
+}  // namespace
+
+Property broken_calls() {
+  return {.name = "broken_calls",
+          .contract = "of broken calls rules take none that eager refuses, whatever the graph",
+          .holds = holds,
+          .of_graph = true};
+}
+
+}  // namespace lenz::fuzz
