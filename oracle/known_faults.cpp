@@ -233,6 +233,13 @@ bool applies(const KnownFault& known, Dtype dtype, const Graph& graph, NodeId no
     if (t.rank() < 4 || evaluate(t.tensor().strides[1], sizes) != 1) return false;
     return std::ranges::any_of(t.sizes().subspan(2), [&](const Dim& d) { return evaluate(d, sizes) == 1; });
   }
+  if (known.when == KnownFault::thin) {
+    const Arg *input = argument("input"), *weight = argument("weight");
+    if (!input || !weight || !input->is_value() || !weight->is_value()) return false;
+    const Type &t = graph.type(input->value()), &w = graph.type(weight->value());
+    return t.rank() == 5 && w.rank() == 5 && evaluate(t.sizes()[2], sizes) == 1 &&
+           evaluate(w.sizes()[2], sizes).value_or(1) > 1;
+  }
   if (known.when == KnownFault::told_unique) {
     const Arg* told = argument("assume_unique");
     return told && told->kind == ArgKind::boolean && told->boolean();
@@ -338,7 +345,7 @@ std::vector<KnownFault> parse_known_faults(std::string_view text, const std::str
         "always", "out_strided",    "any_strided",    "any_restrided", "self_overlaps", "drops",       "rounds",
         "single", "unsorted",       "one_wide",       "misfit",        "out_restrided", "by_products", "infinite",
         "poles",  "strided_rounds", "steps",          "skips",         "out_is_read",   "no_share",    "told_unique",
-        "coarse", "accumulates",    "result_strided", "grouped_ones"};
+        "coarse", "accumulates",    "result_strided", "grouped_ones",  "thin"};
     auto when = std::ranges::find(kWhen, fields[2]);
     if (fields[3].empty() || when == std::end(kWhen))
       throw UserError(
@@ -346,7 +353,7 @@ std::vector<KnownFault> parse_known_faults(std::string_view text, const std::str
           "self_overlaps, drops, "
           "rounds, single, unsorted, one_wide, misfit, out_restrided, by_products, infinite, poles, "
           "strided_rounds, steps, skips, out_is_read, no_share, told_unique, coarse, accumulates, result_strided, "
-          "grouped_ones",
+          "grouped_ones, thin",
           file + ":" + std::to_string(line), "see the head of the file");
     all.push_back({fields[0], fields[1], static_cast<KnownFault::When>(when - std::begin(kWhen)), fields[3]});
   }

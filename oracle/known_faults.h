@@ -43,7 +43,8 @@ struct KnownFault {
     coarse,
     accumulates,
     result_strided,
-    grouped_ones
+    grouped_ones,
+    thin
   } when = always;
   std::string why;
 };

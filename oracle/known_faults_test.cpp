@@ -23,6 +23,19 @@ TEST(KnownFaults, GroupsOfAWeightWhoseSizesOfOneLieElsewhere) {
   EXPECT_FALSE(is_known("[6, 2, 3, 1]", "3"));                         // contiguous
 }
 
+// Of bf16, where its kernels for images that are one element deep read beyond them.
+TEST(KnownFaults, ImagesOneElementDeep) {
+  auto is_open = [](const std::string& image, const std::string& weight) {
+    auto graph = parse_graph("graph @g(%x: bf16" + image + ", %w: bf16" + weight +
+                                 ") {\n  %y = aten.conv3d(%x, %w, padding=[1, 1, 1])\n  return %y\n}",
+                             op_table());
+    return known_in(known_faults(), *graph, {}, [](const Leeway&) { return false; });
+  };
+  EXPECT_TRUE(is_open("[1, 3, 1, 2, 2]", "[3, 3, 2, 1, 2]"));
+  EXPECT_FALSE(is_open("[1, 3, 2, 2, 2]", "[3, 3, 2, 1, 2]"));
+  EXPECT_FALSE(is_open("[1, 3, 1, 2, 2]", "[3, 3, 1, 1, 2]"));
+}
+
 // Eager forgets how deep an element of a volume lies, where none is above the least number.
 TEST(KnownFaults, IndicesOfVolumesInChannelsLast) {
   auto open = [](const std::string& strides) {

@@ -164,10 +164,13 @@ inline constexpr std::string_view kRollLoops = R"(
     %out[$i] = %self[$j]
   })";
 // Row j stands as often as `repeats` says: the row of place t is how many sums of repeats t has passed.
-#define LENZ_REPEATED                                                                                          \
-  "$n = numel(%repeats) "                                                                                      \
-  "%sums = temporary(i64, [$n]) "                                                                              \
-  "for scan $t < $n { s = scan sum(to(%repeats[choose(rank(%repeats) == 0, [], [$t])], i64)) %sums[$t] = s } " \
+// A number below zero has no place among the one of `%none`: eager refuses it.
+#define LENZ_REPEATS(x) "to(" x ", i64) + %none[position(to(to(" x ", i64) < 0, i64), 1)]"
+#define LENZ_REPEATED \
+  "$n = numel(%repeats) "                                                                                             \
+  "%none = temporary(i64, [1]) %none[$z] = 0 "                                                                        \
+  "%sums = temporary(i64, [$n]) "                                                                                     \
+  "for scan $t < $n { s = scan sum(" LENZ_REPEATS("%repeats[choose(rank(%repeats) == 0, [], [$t])]") ") %sums[$t] = s } " \
   "%total = temporary(i64, []) "                                                                               \
   "for reduce $t < $n { s = reduce sum(to(%repeats[choose(rank(%repeats) == 0, [], [$t])], i64)) %total[[]] = s } "
 inline constexpr std::string_view kRepeatsLoops = LENZ_REPEATED R"(
@@ -181,10 +184,12 @@ inline constexpr std::string_view kRepeatInterleaveLoops = R"(
   if $one {
     $only = list(rank(%repeats), 0)
     %total = temporary(i64, [])
-    for $none in [] { %total[[]] = to(%repeats[$only], i64) * to($rows, i64) }
+    %none = temporary(i64, [1])
+    %none[$z] = 0
+    for $none in [] { %total[[]] = ()" LENZ_REPEATS("%repeats[$only]") R"() * to($rows, i64) }
     if not given($output_size) { bind(%total, size(%out, $d)) }
     %row = temporary(i64, [size(%out, $d)])
-    %row[$t] = floor_divide(to(at($t, 0), i64), to(%repeats[$only], i64))
+    %row[$t] = floor_divide(to(at($t, 0), i64), )" LENZ_REPEATS("%repeats[$only]") R"()
   } else {)" LENZ_REPEATED R"(
     if not given($output_size) { bind(%total, size(%out, $d)) }
     %row = temporary(i64, [size(%out, $d)])

@@ -83,7 +83,7 @@ class Fusion {
       if (!take(step)) return kNone;
     for (const AttentionStep& step : steps_.on_weights)
       if (step.role == AttentionRole::reshape && !reshape(step)) return kNone;
-    if (!std::isfinite(scale_)) return kNone;
+    if (!is_plain_factor(scale_)) return kNone;
     return assemble();
   }
 
@@ -124,9 +124,14 @@ class Fusion {
         *v = recounted(*v, before);
   }
 
+  // A quotient is a product by the reciprocal only where that is a number of the dtype, and no place of it is lost.
+  bool is_plain_factor(double x) const {
+    return std::fabs(x) <= largest_finite(wide_) && std::fabs(x) >= smallest_normal(wide_);
+  }
+
   // A finite number in place of hidden scores may leave the range of a half float by a factor; then it was infinite.
   bool scale(const AttentionStep& step, double by) {
-    if (!std::isfinite(by) || by == 0) return false;
+    if (!is_plain_factor(by)) return false;
     if (hidden_ && std::isfinite(*hidden_) && is_reduced_float(type(step.result).dtype)) return false;
     scale_ *= by;
     if (hidden_) *hidden_ *= by;
