@@ -1,6 +1,5 @@
 #include "fuzz/campaign.h"
 
-#include <malloc.h>
 #include <sys/mman.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
@@ -86,14 +85,6 @@ struct Dead {
 };
 
 bool by_itself(const Dead& d) { return d.symptom != kKilled; }
-
-// What one case frees the next one takes: what goes back to the system comes again as pages that it has to clear.
-void keep_freed_memory() {
-  constexpr int kWhole = 32 << 20;  // blocks from here on are mapped, and unmapped, by themselves
-  mallopt(M_MMAP_THRESHOLD, kWhole);
-  mallopt(M_TRIM_THRESHOLD, 8 * kWhole);
-  mallopt(M_TOP_PAD, kWhole);
-}
 
 class Campaign {
  public:
@@ -199,7 +190,6 @@ class Campaign {
   // In a child. Empty: it was told to stop.
   std::string batch(uint64_t first, uint64_t count, const std::vector<Dead>& dead, oracle::Place& place) {
     oracle::quieten_libtorch();
-    keep_freed_memory();
     CaseRunner runner(options_.only, scratch_.path(), !options_.source);
     const auto begin = Clock::now();
     GrowthStatistics grown;

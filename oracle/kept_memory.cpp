@@ -110,7 +110,10 @@ Pool& pool() {
 // libtorch's own allocator, but for what is kept.
 class KeepingAllocator final : public c10::Allocator {
  public:
-  KeepingAllocator() { c10::SetCPUAllocator(this); }
+  KeepingAllocator() {
+    keep_freed_memory();
+    c10::SetCPUAllocator(this);
+  }
 
   c10::DataPtr allocate(size_t bytes) override {
     if (bytes >= static_cast<size_t>(kFreshBytes))

@@ -3,8 +3,9 @@
 //
 // Results that go to the caller come from there too, and come back when the caller lets go of them, whenever and on
 // whichever thread that is. Kept are blocks of kFreshBytes and more, never more bytes than were in use at one time;
-// the system may take their pages when it runs short, but for the last 256 MiB. Allocations outside of programs are
-// libtorch's own, as ever. Thread-safety: any thread.
+// the system may take their pages when it runs short, but for the last 256 MiB. What is smaller, and what libtorch's
+// libraries take beside it, the C library keeps. Allocations outside of programs are libtorch's own, as ever.
+// Thread-safety: any thread.
 #pragma once
 
 #include <cstdint>

@@ -53,7 +53,7 @@ TEST_P(GoldenGraphs, GiveWhatEagerGives) {
 INSTANTIATE_TEST_SUITE_P(Passes, GoldenGraphs,
                          testing::Values("uniform_values", "joined_parts", "known_idioms", "operand_sources",
                                          "product_operands", "attention", "batch_norm_folding", "convolution_products",
-                                         "partial_extremes"),
+                                         "channels_last", "partial_extremes"),
                          [](const auto& info) { return info.param; });
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <cstdlib>
 
 #if defined(__linux__)
+#include <malloc.h>
 #include <sys/mman.h>
 #endif
 
@@ -53,6 +54,15 @@ void unmap_pages(std::byte* memory, [[maybe_unused]] uint64_t bytes) {
 void offer_pages([[maybe_unused]] std::byte* memory, [[maybe_unused]] uint64_t bytes) {
 #if defined(__linux__)
   ::madvise(memory, whole_pages(bytes), MADV_FREE);
+#endif
+}
+
+void keep_freed_memory() {
+#if defined(__GLIBC__)
+  constexpr auto kWhole = static_cast<int>(kFreshBytes);  // blocks from here on are mapped, and unmapped, by themselves
+  mallopt(M_MMAP_THRESHOLD, kWhole);
+  mallopt(M_TRIM_THRESHOLD, 8 * kWhole);
+  mallopt(M_TOP_PAD, kWhole);
 #endif
 }
 

@@ -1,5 +1,5 @@
 // Memory that the system gives afresh, and its pages.
-// Thread-safety: pure functions, of memory that their caller owns.
+// Thread-safety: pure functions, of memory that their caller owns, and keep_freed_memory() from anywhere.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 namespace lenz {
 
 // From so many bytes on memory is fresh: the system has just cleared it, page by page, so that caches have it. C
-// libraries keep what is smaller for the next call (glibc: 32 MiB at most).
+// libraries keep what is smaller for the next call (glibc: 32 MiB at most), if they are told to.
 inline constexpr int64_t kFreshBytes = int64_t{32} << 20;
 
 // Asks the system for large pages where memory is fresh: fewer of them have to be cleared and
@@ -21,5 +21,10 @@ void unmap_pages(std::byte* memory, uint64_t bytes);
 // Nobody needs its contents any more: a system that runs short of memory may take its pages, and gives cleared ones
 // when it is written to again; else it stays as it is.
 void offer_pages(std::byte* memory, uint64_t bytes);
+
+// From now on the C library keeps what this process frees, below kFreshBytes, for who asks next. By itself glibc hands
+// back what lies at the end of its memory, and asks for it again a moment later: pages that have to be cleared anew in
+// every call of an op that takes a few megabytes while it works.
+void keep_freed_memory();
 
 }  // namespace lenz

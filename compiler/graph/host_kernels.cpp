@@ -7,7 +7,40 @@
 
 namespace lenz {
 
-bool may_have_host_kernel(const OpDef& op) {
+namespace {
+// Its definition makes a weight of a whole image for it, which hosts' convolutions are slow at.
+bool is_convolution_backward(const OpDef& op) {
+  return op.full_name == "aten.convolution_backward";  // op name: whose kernels hosts have beside convolutions'
+}
+
+Dim product(std::span<const Dim> sizes) {
+  Dim all(1);
+  for (Dim d : sizes) all = all * d;
+  return all;
+}
+
+// Whether its convolution sees each pixel by itself.
+bool is_pointwise(const Graph& graph, const Node& node) {
+  auto all = [&](std::string_view name, int64_t value) {
+    return std::ranges::all_of(node.args[static_cast<size_t>(node.op->schema.find(name))].dim_list(),
+                               [&](Dim d) { return d.is(value); });
+  };
+  const auto weight = graph.type(node.args[2].value()).sizes();
+  return all("stride", 1) && all("padding", 0) && product(weight.subspan(2)).is(1);
+}
+
+bool has_kernel_for_gradients(const Graph& graph, const Node& node) {
+  const Schema& schema = node.op->schema;
+  auto arg = [&](std::string_view name) { return node.args[static_cast<size_t>(schema.find(name))]; };
+  const Type &gradient = graph.type(node.args[0].value()), &image = graph.type(node.args[1].value());
+  // Its f16 dies of some images.
+  if (arg("transposed").boolean() || !arg("output_mask").bool_list()[1] || image.dtype == Dtype::f16) return false;
+  if (is_reduced_float(image.dtype) || !arg("groups").dim().is(1) || !is_pointwise(graph, node)) return true;
+  return !products_are_small(graph, product(image.sizes().subspan(2)), image.sizes()[1], gradient.sizes()[1]);
+}
+}  // namespace
+
+bool is_attention(const OpDef& op) {
   static constexpr std::array<std::string_view, 3> kAttention{
       "lenz.attention",                                    // op name: of attention, what hosts have whole
       "aten.scaled_dot_product_attention",                 // op name: as above
@@ -16,8 +49,15 @@ bool may_have_host_kernel(const OpDef& op) {
   return std::ranges::find(kAttention, op.full_name) != kAttention.end();
 }
 
+bool may_have_host_kernel(const OpDef& op) { return is_attention(op) || is_convolution_backward(op); }
+
+bool products_are_small(const Graph& graph, Dim pixels, Dim channels, Dim of_weights) {
+  return graph.assumptions.prove(gt(channels * of_weights, pixels * (channels + of_weights))) != Truth::yes;
+}
+
 bool has_host_kernel(const Graph& graph, const Node& node) {
-  if (!may_have_host_kernel(*node.op)) return false;
+  if (is_convolution_backward(*node.op)) return has_kernel_for_gradients(graph, node);
+  if (!is_attention(*node.op)) return false;
   const Type &query = graph.type(node.args[0].value()), &key = graph.type(node.args[1].value()),
              &value = graph.type(node.args[2].value());
   auto holds = [&](const Cond& cond) { return graph.assumptions.prove(cond) == Truth::yes; };

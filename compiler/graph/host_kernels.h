@@ -7,11 +7,15 @@
 
 namespace lenz {
 
+bool is_attention(const OpDef& op);
 bool may_have_host_kernel(const OpDef& op);
-// Whether such a kernel may take these operands: queries, keys and values of one length, a key at least, as far as
-// anybody knows (a host takes the steps one by one where a run shows other sizes), and no dropout, whose numbers are
-// ours.
+// Whether such a kernel may take these operands. Attention: queries, keys and values of one length, a key at least, as
+// far as anybody knows (a host takes the steps one by one where a run shows other sizes), and no dropout, whose numbers
+// are ours. Gradients of convolutions: where that of a weight is asked for, unless products give it.
 bool has_host_kernel(const Graph& graph, const Node& node);
+// The gradient of a weight of one tap is a product for each image, and their sum: whether these products are no larger
+// than the images, of so many pixels and channels.
+bool products_are_small(const Graph& graph, Dim pixels, Dim channels, Dim of_weights);
 // Whether what is multiplied is taken zero times, and what it is added to not once (alpha, beta). Kernels are known
 // that leave such a result unscaled, or unwritten.
 bool has_no_share(const Node& node);

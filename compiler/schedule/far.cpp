@@ -131,18 +131,46 @@ class Marker {
       else if (loops::all_in(bytes, early_) && times[bytes.node()]++ == 0)
         open.push_back(bytes);
     open.resize(std::min(open.size(), std::max<size_t>(kMostTerms / std::max<size_t>(shown_.size(), 1), 1)));
-    for (Dim bytes : open) whole_ += times[bytes.node()] * bytes, in_whole_.insert(bytes.node());
+    for (Dim& bytes : open) {
+      in_whole_.insert(bytes.node());
+      bytes = times[bytes.node()] * bytes;
+    }
+    open.push_back(whole_);
+    // Halves of it first: each addition writes all terms that it has.
+    for (; open.size() > 1; open.resize((open.size() + 1) / 2))
+      for (size_t k = 0; k < open.size(); k += 2) open[k / 2] = k + 1 < open.size() ? open[k] + open[k + 1] : open[k];
+    whole_ = open[0];
+    least_whole_ = program_.assumptions.known().range(whole_).low.value_or(0);
+    most_whole_ = program_.assumptions.known().range(whole_).high;
   }
 
   // What moves before somebody reads what this node writes. Whoever reads a result reads it as it was written: from the
   // same place on. A result of the program is read after everything, and all that the program has moved lies between.
   Dim between(uint32_t writer, uint32_t reader) const {
     const Dim own = bytes_[writer];
-    if (reader == bytes_.size()) return own.is_constant() || in_whole_.contains(own.node()) ? whole_ : whole_ + own;
+    if (reader == bytes_.size()) return is_counted(own) ? whole_ : whole_ + own;
     Dim all = own;
     for (uint32_t n = writer + 1; n < reader; ++n)
       if (bytes_[n].is_constant()) all += bytes_[n];
     return all;
+  }
+
+  bool is_counted(Dim own) const { return own.is_constant() || in_whole_.contains(own.node()); }
+
+  // Whether that is as many as make it far, if it is so or otherwise whatever the sizes are. Of all terms together, by
+  // their ranges, which one look at them tells for all results.
+  std::optional<bool> is_far(Dim moved, uint32_t writer, uint32_t reader) const {
+    const Facts& known = program_.assumptions.known();
+    const Cond far = le(limit_, moved);
+    if (reader < bytes_.size() || moved.is_constant()) {
+      if (known.proves(negate(far))) return false;
+      return known.proves(far) ? std::optional(true) : std::nullopt;
+    }
+    const bool counted = is_counted(bytes_[writer]);
+    const auto more = known.range(counted ? Dim(0) : bytes_[writer]);
+    if (least_whole_ >= limit_ || more.low.value_or(0) >= limit_ - least_whole_) return true;
+    if (most_whole_ && more.high && *most_whole_ < limit_ && *more.high < limit_ - *most_whole_) return false;
+    return std::nullopt;
   }
 
   void decide(BufferId id, uint32_t writer) {
@@ -153,18 +181,19 @@ class Marker {
     const Dim own = bytes_of(id);
     if (own.is_constant() && own.constant() < least_) return;
     const uint32_t reader = read ? *std::ranges::upper_bound(at, writer) : static_cast<uint32_t>(bytes_.size());
-    const Cond far = le(0, between(writer, reader) - limit_);
-    const Facts& known = program_.assumptions.known();
-    if (known.proves(negate(far))) return;
-    program_.buffers[id].far = known.proves(far) ? loops::kAlways : far;
+    const Dim moved = between(writer, reader);
+    const std::optional<bool> far = is_far(moved, writer, reader);
+    if (far.value_or(true)) program_.buffers[id].far = far ? loops::kAlways : le(0, moved - limit_);
   }
 
   loops::Program& program_;
   const std::vector<BufferId> storages_;
   const int64_t limit_, least_;
   const loops::SymbolSet early_;
-  std::vector<Dim> bytes_;                              // by node
-  Dim whole_ = 0;                                       // of all of them, as far as it is counted
+  std::vector<Dim> bytes_;   // by node
+  Dim whole_ = 0;            // of all of them, as far as it is counted
+  int64_t least_whole_ = 0;  // it may be, and at most
+  std::optional<int64_t> most_whole_;
   loops::SymbolSet in_whole_;                           // open terms of it
   std::map<BufferId, std::vector<uint32_t>> mentions_;  // of a storage, by nodes in order
   std::map<BufferId, Filled> filled_;

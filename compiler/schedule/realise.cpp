@@ -9,6 +9,7 @@
 #include "compiler/schedule/short_sorts.h"
 #include "compiler/schedule/split.h"
 #include "compiler/schedule/staged.h"
+#include "compiler/schedule/turned.h"
 #include "compiler/schedule/whole_copies.h"
 
 namespace lenz::schedule {
@@ -75,6 +76,7 @@ void prepare(Program& program, const Target& target) {
   shorten_sorts(program);
   recompute(program, choose_recomputed(program, target));
   split_dims_as_read(program);
+  order_axes_as_read(program);
   split_reductions(program, target);
   move_out_axes_apart(program);
   move_out_axes_of_statistics(program);

@@ -131,7 +131,7 @@ std::vector<Outcome> kernels_of(FlowContext& in, const Call& call) {
     return !kernels.empty();
   };
   if (!run(operands)) return kernels;
-  if (may_have_host_kernel(*call.op)) {
+  if (is_attention(*call.op)) {
     // Which of eager's two it is hangs on strides and flags; one adds a mask to scores that the other does not look at.
     const bool fused = at::globalContext().userEnabledFlashSDP();
     at::globalContext().setSDPUseFlash(!fused);

@@ -496,7 +496,7 @@ struct Referee::Impl final : NodeMachine {
       }
     }
     // Who leaves an op whole to a host has the host's kernel, with what that loses of NaN.
-    const bool hosts = widening != Widening::values_only && may_have_host_kernel(*call.op);
+    const bool hosts = widening != Widening::values_only && is_attention(*call.op);
     // What draws its kernel would draw once more.
     if ((far_step_ || hosts) && formula_ == Formula::given && !draws_numbers(*call.op, call.args)) {
       FlowContext in = context();
