@@ -186,12 +186,18 @@ ValueId StorageValues::elements(ValueId v, NodeId before) {
 // In the target's dtype, in memory of its own.
 ValueId StorageValues::fitted(ValueId written, const Type& target, NodeId before, uint32_t origin) {
   auto self = [&] { return Arg::of_value(written); };
-  ValueId owner = graph_.storage(written);  // an element of a list of fresh tensors counts as the list's
+  const ValueId owner = graph_.storage(written);
+  // An element of a list of fresh tensors counts as the list's; what is seen of one by an op that copies nothing does
+  // too.
+  const Node* producer =
+      graph_.value(written).producer == kNone ? nullptr : &graph_.node(graph_.value(written).producer);
+  const bool element = graph_.type(owner).kind == TypeKind::list && producer && producer->arg_count > 0 &&
+                       producer->args[0].is_value() && producer->args[0].value() == owner;
   if (graph_.type(written).dtype != target.dtype) {
     const Arg args[] = {self()};
     const Keyword dtype[] = {{"dtype", Arg::of_dtype(target.dtype)}};
     written = call(graph_, before, "aten._to_copy", args, origin, dtype);  // op name: the cast itself
-  } else if (owner != written && graph_.type(owner).kind != TypeKind::list) {
+  } else if (owner != written && !element) {
     const Arg args[] = {self()};
     written = call(graph_, before, "aten.clone", args, origin);  // op name: memory of its own
   }

@@ -57,6 +57,32 @@ class Skipped {
   std::map<BufferId, int64_t> least_;
 };
 
+// The symbols that stand beside these in an equation: places in the code are simplified by it as a whole, though no
+// part of one is. Of the inputs' symbols, whose values are there whenever a kernel runs.
+void note_what_equals(const loops::Program& program, const std::vector<Dim>& symbols, auto&& note) {
+  std::vector<const SymNode*> known;
+  auto add = [&](Dim d) { for_each_symbol(d, [&](const SymNode* s) { known.push_back(s); }); };
+  for (const loops::Input& input : program.inputs) {
+    if (input.buffer != kNone) std::ranges::for_each(program.buffers[input.buffer].type.sizes, add);
+    if (input.kind == loops::Input::symbol) add(input.sym);
+  }
+  for (size_t before = symbols.size() + 1; before != symbols.size();) {
+    before = symbols.size();
+    for (const Cond& fact : program.assumptions.known().conditions()) {
+      if (fact.rel != Rel::eq) continue;
+      bool beside = false, there = true;
+      for (Dim side : {fact.lhs, fact.rhs})
+        for_each_symbol(side, [&](const SymNode* s) {
+          beside = beside || std::ranges::find(symbols, Dim(s)) != symbols.end();
+          there = there && std::ranges::find(known, s) != known.end();
+        });
+      if (!beside || !there) continue;
+      note(fact.lhs);
+      note(fact.rhs);
+    }
+  }
+}
+
 Collected collect(const loops::Program& program, const loops::Kernel& kernel) {
   Collected made;
   std::vector<const SymNode*> own, seen;
@@ -107,6 +133,7 @@ Collected collect(const loops::Program& program, const loops::Kernel& kernel) {
       for (Dim d : s.index) note(d);
     }
   }
+  note_what_equals(program, made.arguments.symbols, note_one);
   // Conditions on what the whole program moves speak of all its sizes: their sides come as values.
   for (const loops::Node& node : kernel.body->nodes)
     for (const Store& s : std::get<Nest>(node.is).stores)
