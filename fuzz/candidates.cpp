@@ -217,7 +217,22 @@ void retyped(Candidates& c, const Case& from, const TypeChange& type, const ArgC
   c.add(rebuilt(*base, {.inputs = types, .argument = arg}), from.setting);
 }
 
-// One size of the graph, wherever it stands, by another one.
+// Other sizes, wherever they stand.
+void resized(Candidates& c, const Case& from, const std::function<Dim(Dim)>& other) {
+  retyped(
+      c, from,
+      [&](Context& context, const Type& t) -> const Type* {
+        if (!t.is_tensor() || std::ranges::none_of(t.sizes(), [&](Dim d) { return other(d) != d; })) return &t;
+        TensorType changed = t.tensor();
+        for (Dim& d : changed.sizes) d = other(d);
+        changed.strides = contiguous_strides(changed.sizes);
+        changed.offset = 0;
+        return context.tensor(changed);
+      },
+      [&](Context& context, const Arg& a, const ParamType& p) { return with_sizes(context, a, p, other); });
+}
+
+// One size of the graph by another one.
 std::vector<Case> smaller_sizes(const Case& from) {
   Candidates c(from);
   std::set<int64_t, std::greater<>> sizes;
@@ -227,18 +242,7 @@ std::vector<Case> smaller_sizes(const Case& from) {
   for (int64_t size : sizes)
     for (int64_t to : {int64_t{1}, int64_t{2}, size / 2, size - 1}) {
       if (to >= size || to < 1) continue;
-      auto other = [&](Dim d) { return d.is_constant() && d.constant() == size ? Dim(to) : d; };
-      retyped(
-          c, from,
-          [&](Context& context, const Type& t) -> const Type* {
-            if (!t.is_tensor() || std::ranges::none_of(t.sizes(), [&](Dim d) { return other(d) != d; })) return &t;
-            TensorType changed = t.tensor();
-            for (Dim& d : changed.sizes) d = other(d);
-            changed.strides = contiguous_strides(changed.sizes);
-            changed.offset = 0;
-            return context.tensor(changed);
-          },
-          [&](Context& context, const Arg& a, const ParamType& p) { return with_sizes(context, a, p, other); });
+      resized(c, from, [&](Dim d) { return d.is_constant() && d.constant() == size ? Dim(to) : d; });
     }
   return c.take();
 }
@@ -277,14 +281,9 @@ std::vector<Case> plainer_layouts(const Case& from) {
     base->input(i).alias.reset();
     c.add(rebuilt(*base, {.inputs = types}), from.setting);
   }
-  // Symbols by numbers.
-  retyped(c, from, [&](Context& context, const Type& t) -> const Type* {
-    if (!t.is_tensor()) return &t;
-    TensorType changed = t.tensor();
-    for (Dim& d : changed.sizes)
-      if (!d.is_constant()) d = 3;
-    changed.strides = contiguous_strides(changed.sizes);
-    return context.tensor(changed);
+  // Symbols by numbers, in what is computed from them too.
+  resized(c, from, [](Dim d) {
+    return d.is_constant() ? d : Dim(evaluate(d, [](const SymNode*) { return std::optional<int64_t>(3); }).value_or(3));
   });
   return c.take();
 }

@@ -38,13 +38,15 @@ TEST(KnownFaults, ImagesOneElementDeep) {
 
 // Eager forgets how deep an element of a volume lies, where none is above the least number.
 TEST(KnownFaults, IndicesOfVolumesInChannelsLast) {
-  auto open = [](const std::string& strides) {
-    auto graph = parse_graph("graph @g(%x: f32[2, 2, 3, 6, 3]" + strides +
-                                 ") {\n  %y, %i = aten.max_pool3d_with_indices(%x, [1, 2, 1])\n  return %i\n}",
-                             op_table());
+  auto open_at = [](const std::string& type) {
+    auto graph = parse_graph(
+        "graph @g(%x: " + type + ") {\n  %y, %i = aten.max_pool3d_with_indices(%x, [1, 2, 1])\n  return %i\n}",
+        op_table());
     return known_in(known_openings(), *graph, {}, {}, false) != nullptr;
   };
+  auto open = [&](const std::string& strides) { return open_at("f32[2, 2, 3, 6, 3]" + strides); };
   EXPECT_TRUE(open(" strides [108, 1, 36, 6, 2]"));
+  EXPECT_TRUE(open_at("f32[2, 1, 3, 6, 3] strides [54, 1, 18, 3, 1]"));  // of one channel its stride alone says so
   EXPECT_FALSE(open(""));
 }
 
