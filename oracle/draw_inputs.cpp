@@ -41,9 +41,10 @@ class Source {
     }
   }
 
-  std::vector<std::byte> elements(std::span<const int64_t> sizes) const {
+  std::vector<std::byte> elements(std::span<const int64_t> sizes) {
     uint64_t count = 1;
     for (int64_t s : sizes) count *= static_cast<uint64_t>(s);
+    certain_ = count ? mix(seed_ + 7) % count : 0;
     auto size = static_cast<size_t>(item_size(dtype_));
     std::vector<std::byte> bytes(count * size);
     uint64_t row = sizes.empty() ? 1 : static_cast<uint64_t>(sizes.back());
@@ -138,14 +139,19 @@ class Source {
     return (b & 1) ? -x : x;
   }
 
-  // One element of each line or so: by one, as whoever counts from the wrong end does, or by far.
+  // One element at least, and every eighth: by one, as whoever counts from the wrong end does, or by far.
   std::optional<int64_t> beyond(uint64_t i) const {
-    if (values_ != Values::beyond || !demand_.indexes() || mix(combine(seed_ + 5, i)) % 8) return std::nullopt;
+    if (values_ != Values::beyond || !demand_.indexes()) return std::nullopt;
+    if (i != certain_ && mix(combine(seed_ + 5, i)) % 8) return std::nullopt;
     const FiniteRange all = finite_range(dtype_);
     const double choices[] = {demand_.high + 1, demand_.low - 1, all.high, all.low};
-    const double x = choices[mix(combine(seed_ + 6, i)) % std::size(choices)];
-    if (demand_.admits(x) || x < all.low || x > all.high) return std::nullopt;
-    return x >= 0x1p63 ? std::numeric_limits<int64_t>::max() : static_cast<int64_t>(x);
+    const uint64_t first = mix(combine(seed_ + 6, i));
+    for (uint64_t k = 0; k < std::size(choices); ++k) {
+      const double x = choices[(first + k) % std::size(choices)];
+      if (demand_.admits(x) || x < all.low || x > all.high) continue;
+      return x >= 0x1p63 ? std::numeric_limits<int64_t>::max() : static_cast<int64_t>(x);
+    }
+    return std::nullopt;  // the dtype has none
   }
 
   int64_t integer(uint64_t i) const {
@@ -187,6 +193,7 @@ class Source {
   uint64_t seed_;
   std::span<const double> said_;
   double low_ = 0, high_ = 0;
+  uint64_t certain_ = 0;  // the element that points beyond in any case
 };
 
 // The numbers among a graph's arguments that stand for elements, not for dims or sizes.

@@ -30,7 +30,8 @@ void add_values_option(CLI::App& app, std::string& mode) {
                  "which values inputs get that the graph gives none: ordinary (in the domains of the ops that read "
                  "them), special (NaN, infinities, zeros, subnormals, the ends of dtypes among them), exact (small "
                  "integers that keep every float operation exact), ties (three "
-                 "different values), sorted, constant, nan")
+                 "different values), sorted, constant, nan, beyond (as ordinary, but some indices point beyond what "
+                 "they index: eager raises)")
       ->check(CLI::IsMember(value_mode_names()))
       ->capture_default_str();
 }

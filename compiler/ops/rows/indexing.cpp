@@ -69,7 +69,8 @@ void reads(RowSink& t) {
                    concat(first(shape(%indices), $d), concat([1], drop(shape(%indices), $d + 1))))
     %x = aten.expand(%self, concat(first($s, $d), concat([size(%self, $d)], drop($s, $d + 1))))
     %i = aten.expand(%indices, concat(first($s, $d), concat([size(%indices, $d)], drop($s, $d + 1))))
-    return aten.gather(%x, $d, %i))";
+    if numel(%i) > 0 { %i = aten.remainder(%i, size(%self, $d)) }
+    return aten.gather(%x, $d, %i))";  // along a dim eager counts round and round, and refuses nothing
   row.wants = "indices < self[dim]";
   t.row("take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor", row);
   row.dtypes = dtypes::all;
