@@ -187,8 +187,8 @@ ValueId StorageValues::elements(ValueId v, NodeId before) {
 ValueId StorageValues::fitted(ValueId written, const Type& target, NodeId before, uint32_t origin) {
   auto self = [&] { return Arg::of_value(written); };
   const ValueId owner = graph_.storage(written);
-  // An element of a list of fresh tensors counts as the list's; what is seen of one by an op that copies nothing does
-  // too.
+  // An element of a list of fresh tensors counts as the list's. What an op that copies nothing gives of such an element
+  // does too, but is memory that somebody else has.
   const Node* producer =
       graph_.value(written).producer == kNone ? nullptr : &graph_.node(graph_.value(written).producer);
   const bool element = graph_.type(owner).kind == TypeKind::list && producer && producer->arg_count > 0 &&

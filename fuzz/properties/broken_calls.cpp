@@ -6,6 +6,7 @@
 
 #include "compiler/base/hash.h"
 #include "compiler/ops/break_call.h"
+#include "fuzz/properties/drawn_calls.h"
 #include "fuzz/properties/list.h"
 #include "oracle/call_judge.h"
 #include "oracle/type_check.h"
@@ -54,13 +55,7 @@ namespace {
 constexpr int kCalls = 4;  // in each case: a tenth of what passes and interpreter take for it
 
 std::optional<Failure> holds(Subject& subject) {
-  static const std::vector<const OpDef*> rows = [] {
-    std::vector<const OpDef*> all;
-    for (const auto& row : op_table().rows())
-      if (row->generate && row->infer) all.push_back(row.get());
-    return all;
-  }();
-  return wrongly_taken_call(rows, combine(subject.setting().seed, hash_bytes("broken_calls")), kCalls);
+  return wrongly_taken_call(rows_that_are_drawn(), combine(subject.setting().seed, hash_bytes("broken_calls")), kCalls);
 }
 }  // namespace
 

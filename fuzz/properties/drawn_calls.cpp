@@ -9,6 +9,16 @@
 
 namespace lenz::fuzz {
 
+std::span<const OpDef* const> rows_that_are_drawn() {
+  static const std::vector<const OpDef*> rows = [] {
+    std::vector<const OpDef*> all;
+    for (const auto& row : op_table().rows())
+      if (row->generate && row->infer) all.push_back(row.get());
+    return all;
+  }();
+  return rows;
+}
+
 std::optional<Failure> refused_call(std::span<const OpDef* const> rows, uint64_t seed, int calls) {
   RandomChooser choose(seed);
   for (int i = 0; i < calls; ++i) {
@@ -30,13 +40,7 @@ namespace {
 constexpr int kCalls = 16;  // in each case: those of a minute draw a dozen of every row
 
 std::optional<Failure> holds(Subject& subject) {
-  static const std::vector<const OpDef*> rows = [] {
-    std::vector<const OpDef*> all;
-    for (const auto& row : op_table().rows())
-      if (row->generate && row->infer) all.push_back(row.get());
-    return all;
-  }();
-  return refused_call(rows, combine(subject.setting().seed, hash_bytes("drawn_calls")), kCalls);
+  return refused_call(rows_that_are_drawn(), combine(subject.setting().seed, hash_bytes("drawn_calls")), kCalls);
 }
 }  // namespace
 

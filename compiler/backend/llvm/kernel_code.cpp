@@ -60,23 +60,34 @@ class Skipped {
 // The symbols that stand beside these in an equation: places in the code are simplified by it as a whole, though no
 // part of one is. Of the inputs' symbols, whose values are there whenever a kernel runs.
 void note_what_equals(const loops::Program& program, const std::vector<Dim>& symbols, auto&& note) {
-  std::vector<const SymNode*> known;
-  auto add = [&](Dim d) { for_each_symbol(d, [&](const SymNode* s) { known.push_back(s); }); };
-  for (const loops::Input& input : program.inputs) {
-    if (input.buffer != kNone) std::ranges::for_each(program.buffers[input.buffer].type.sizes, add);
-    if (input.kind == loops::Input::symbol) add(input.sym);
-  }
+  // Asked of few: most programs have no equation, and many inputs.
+  auto is_of_an_input = [&](const SymNode* symbol) {
+    auto has = [&](Dim d) {
+      bool found = false;
+      for_each_symbol(d, [&](const SymNode* s) { found = found || s == symbol; });
+      return found;
+    };
+    return std::ranges::any_of(program.inputs, [&](const loops::Input& input) {
+      if (input.kind == loops::Input::symbol) return has(input.sym);
+      return input.buffer != kNone && std::ranges::any_of(program.buffers[input.buffer].type.sizes, has);
+    });
+  };
   for (size_t before = symbols.size() + 1; before != symbols.size();) {
     before = symbols.size();
     for (const Cond& fact : program.assumptions.known().conditions()) {
       if (fact.rel != Rel::eq) continue;
-      bool beside = false, there = true;
-      for (Dim side : {fact.lhs, fact.rhs})
-        for_each_symbol(side, [&](const SymNode* s) {
-          beside = beside || std::ranges::find(symbols, Dim(s)) != symbols.end();
-          there = there && std::ranges::find(known, s) != known.end();
-        });
-      if (!beside || !there) continue;
+      bool beside = false, others = false, there = true;
+      auto each = [&](auto&& look) {
+        for (Dim side : {fact.lhs, fact.rhs}) for_each_symbol(side, look);
+      };
+      each([&](const SymNode* s) {
+        const bool noted = std::ranges::find(symbols, Dim(s)) != symbols.end();
+        beside = beside || noted;
+        others = others || !noted;
+      });
+      if (!beside || !others) continue;
+      each([&](const SymNode* s) { there = there && is_of_an_input(s); });
+      if (!there) continue;
       note(fact.lhs);
       note(fact.rhs);
     }
