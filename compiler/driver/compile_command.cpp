@@ -59,6 +59,9 @@ ExitCode compile_command(std::span<const std::string> args) {
   std::string plan_file;
   app.add_option("--plan", plan_file,
                  "make kernels as this plan says, which --emit=plan printed, for the machine that it names");
+  LowerOptions lower;
+  app.add_flag("--products-outside", lower.products_outside,
+               "products, convolutions and attention are steps of the host's, as `lenz run` has them");
   std::vector<std::string> pair;
   app.add_option("--explain", pair, "instead: why two buffers or nodes are, or are not, computed by one kernel")
       ->expected(2);
@@ -74,23 +77,23 @@ ExitCode compile_command(std::span<const std::string> args) {
   if (stage == "reuse") {
     text = print(*graph, reuse_candidates(*graph));
   } else if (stage == "loops") {
-    text = loops::print(lower_proved(*graph));
+    text = loops::print(lower_proved(*graph, lower));
   } else if (stage == "plan" || stage == "fused" || stage == "realised" || stage == "memory" || stage == "llvm" ||
              stage == "asm") {
-    loops::Program program = lower_graph(*graph);
+    loops::Program program = lower_graph(*graph, lower);
     std::optional<schedule::Plan> given;
     if (!plan_file.empty()) given = schedule::parse_plan(read_text(plan_file, kLongestPlan), plan_file);
     const schedule::Target machine = given ? given->target : schedule::cpu_target(target, cores);
     schedule::prepare(program, machine);
     const schedule::Plan plan = given ? *given : schedule::plan(program, machine);
     if (!pair.empty()) {
-      text = schedule::explain(lower_graph(*graph), program, plan, pair[0], pair[1]);
+      text = schedule::explain(lower_graph(*graph, lower), program, plan, pair[0], pair[1]);
     } else if (stage == "plan") {
       text = schedule::print(plan, program);
     } else {
       const schedule::RealiseOptions how{.tiles = stage != "fused"};
       program = given ? realise_given(std::move(program), plan, plan_file, how)
-                      : schedule::schedule_proved(lower_proved(*graph), machine, how).program;
+                      : schedule::schedule_proved(lower_proved(*graph, lower), machine, how).program;
       bool code = stage == "llvm" || stage == "asm";
       text = stage == "memory" ? runtime::print(runtime::plan_memory(program), program)
              : code            ? native::kernels_as_text(program, native::find_target(machine.name), stage == "asm")

@@ -3,7 +3,9 @@
 #include "compiler/schedule/apart.h"
 #include "compiler/schedule/dead_results.h"
 #include "compiler/schedule/far.h"
+#include "compiler/schedule/joined_rows.h"
 #include "compiler/schedule/kernel_maker.h"
+#include "compiler/schedule/memory_order.h"
 #include "compiler/schedule/recompute.h"
 #include "compiler/schedule/reshaped.h"
 #include "compiler/schedule/short_sorts.h"
@@ -76,8 +78,10 @@ void prepare(Program& program, const Target& target) {
   shorten_sorts(program);
   recompute(program, choose_recomputed(program, target));
   split_dims_as_read(program);
+  order_axes_as_memory(program);
   order_axes_as_read(program);
   split_reductions(program, target);
+  join_parts_of_rows(program);
   move_out_axes_apart(program);
   move_out_axes_of_statistics(program);
 }

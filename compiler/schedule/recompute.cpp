@@ -95,11 +95,6 @@ bool once(const Program& program, const Nest& reader, BufferId buffer) {
   return only && space.injective(only->index);
 }
 
-// Whether the element's neighbour in memory is not the neighbour along the last dim: of images with channels last, say.
-bool lies_turned(const loops::Buffer& b) {
-  return b.placed && b.type.rank() > 1 && !b.type.strides.back().is(1) && !b.type.sizes.back().is(1);
-}
-
 // Whether it reads each element, under no condition.
 bool reads_all(const Program& program, const Nest& reader, BufferId buffer) {
   Dim points = 1;
@@ -316,7 +311,6 @@ std::vector<BufferId> choose_recomputed(const Program& program, const Target& ta
   std::unordered_map<const Nest*, double> costs;  // with those of others that went into them
   auto cost = [&](const Nest& n) -> double& { return costs.try_emplace(&n, facts_of(n).cost).first->second; };
   std::unordered_set<const Nest*> raising;  // for others that went into them
-  std::unordered_set<BufferId> turned;      // that are chosen, and read what lies turned
   auto consider = [&](const loops::Node& node) {
     const auto* nest = std::get_if<Nest>(&node.is);
     if (nest == nullptr || nest->stores.size() != 1 || stands_alone(nest->tag)) return;
@@ -349,13 +343,7 @@ std::vector<BufferId> choose_recomputed(const Program& program, const Target& ta
     const double few = kFew * std::max(1.0, item_size(buffer.type.dtype) / 4.0);
     const bool cheap = moves(*nest, facts) &&
                        (cost(*nest) <= kCheap || (cost(*nest) <= few && std::ranges::all_of(use.readers, fewer)));
-    // Who reduces walks along its own dims: what lies turned is laid out for several such once, not read so by each.
-    const bool turns = std::ranges::any_of(
-        facts.reads, [&](BufferId read) { return turned.contains(read) || lies_turned(program.buffers[read]); });
-    auto reduces = [](const Uses::Place& reader) { return facts_of(nest_at(reader)).reduces; };
-    if (turns && use.readers.size() > 1 && std::ranges::any_of(use.readers, reduces)) return;
     if ((!cheap && !one) || !tried.choose(*nest, use.readers)) return;
-    if (turns) turned.insert(id);
     for (const Uses::Place& reader : use.readers) {
       if (raises) raising.insert(&nest_at(reader));
       size(nest_at(reader)) += size(*nest);

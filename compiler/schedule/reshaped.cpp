@@ -7,6 +7,7 @@
 
 #include "compiler/base/sym_parts.h"
 #include "compiler/loops/index_algebra.h"
+#include "compiler/schedule/memory_order.h"
 #include "compiler/schedule/nest_facts.h"
 #include "compiler/schedule/nest_writer.h"
 #include "compiler/schedule/symbols.h"
@@ -108,7 +109,9 @@ class Splitter {
     if (axis.kind != AxisKind::parallel || !axis.extent.is_constant()) return std::nullopt;
     std::optional<int64_t> number;
     for (const loops::Instr& i : nest.body) {
-      if (i.kind != InstrKind::load || program_.buffers[i.buffer].kind != loops::BufferKind::temporary) continue;
+      if (i.kind != InstrKind::load) continue;
+      const loops::Buffer& b = program_.buffers[i.buffer];
+      if (b.kind != loops::BufferKind::temporary && !lies_turned(b)) continue;
       for (size_t d = 0; d < i.index.size(); ++d) {
         if (i.index[d].is_constant()) continue;
         std::optional<int64_t> here;

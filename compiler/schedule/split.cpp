@@ -6,6 +6,7 @@
 
 #include "compiler/loops/index_algebra.h"
 #include "compiler/schedule/addresses.h"
+#include "compiler/schedule/joined_rows.h"
 #include "compiler/schedule/nest_facts.h"
 #include "compiler/schedule/nest_writer.h"
 #include "compiler/schedule/symbols.h"
@@ -27,6 +28,7 @@ constexpr int64_t kChunk = 1 << 15;   // elements that one point is worth starti
 constexpr int64_t kManyPoints = 64;   // for any cores: these must not decide, for the same bits on each number of them
 constexpr int64_t kColumns = 256;     // that one point of a kernel reduces together
 constexpr int64_t kMany = 1LL << 40;  // more than anything real
+constexpr int64_t kLeastRows = 16;    // that are worth a second nest
 
 // Whether partial results may live in memory in the dtype of the reduction.
 bool may_be_stored(const loops::Instr& i) {
@@ -52,12 +54,43 @@ bool in_columns(const Program& program, const Nest& nest) {
   if (!last) return false;
   return std::ranges::any_of(nest.body, [&](const loops::Instr& i) {
     if (i.kind != InstrKind::load) return false;
-    auto form = space.linear(address_of(program, i.buffer, i.index));
+    auto form = space.linear(space.simplify(address_of(program, i.buffer, i.index)));
     if (!form || !form->coefficients[*last].is(1)) return false;
     for (size_t k = 0; k < nest.axes.size(); ++k)
       if (nest.axes[k].kind == AxisKind::reduction && !form->coefficients[k].is(0)) return true;
     return false;
   });
+}
+
+// The innermost axis in memory, if it is reduced, as rows are that it is a short part of: a point of the axis that
+// follows in memory has one part of each row.
+std::optional<size_t> part_of_rows(const Program& program, const Nest& nest) {
+  loops::IndexSpace space(program.context->syms, program.assumptions.known());
+  for (const Axis& a : nest.axes) space.add_axis(a.symbol, a.extent);
+  std::optional<size_t> found;
+  for (const loops::Instr& i : nest.body) {
+    if (i.kind == InstrKind::reduce && (!loops::primitive(i.combine) || i.ordered)) return std::nullopt;
+    if (i.kind != InstrKind::load) continue;
+    const auto form = space.linear(space.simplify(address_of(program, i.buffer, i.index)));
+    if (!form) return std::nullopt;
+    std::optional<size_t> inner, outer;
+    int64_t rows = 1;
+    for (size_t k = 0; k < nest.axes.size(); ++k)
+      if (nest.axes[k].kind == AxisKind::reduction && form->coefficients[k].is(1)) inner = k;
+    if (!inner || !nest.axes[*inner].extent.is_constant()) continue;
+    const int64_t part = nest.axes[*inner].extent.constant();
+    for (size_t k = 0; k < nest.axes.size(); ++k) {
+      if (nest.axes[k].kind == AxisKind::parallel && form->coefficients[k].is(part) && !nest.axes[k].extent.is(1))
+        outer = k;
+      if (nest.axes[k].kind == AxisKind::reduction && k != *inner && form->coefficients[k].is_constant() &&
+          form->coefficients[k].constant() > part)
+        rows = std::min(kMany, rows * most_of(program, nest.axes[k].extent));
+    }
+    if (part < 2 || part >= kShortPart || !outer || rows < kLeastRows || (found && *found != *inner))
+      return std::nullopt;
+    found = inner;
+  }
+  return found;
 }
 
 }  // namespace
@@ -73,6 +106,7 @@ std::optional<Chunks> chunks_of(const Program& program, const Nest& nest, const 
   for (const Store& s : nest.stores)
     if (s.mode != loops::StoreMode::assign || s.distinct) return std::nullopt;
   if (!reduces || stands_alone(nest.tag)) return std::nullopt;
+  if (const auto inner = part_of_rows(program, nest)) return Chunks{*inner, 1, true};
   int64_t points = 1, elements = 1;
   for (const Axis& a : nest.axes) {
     int64_t& product = a.kind == AxisKind::parallel ? points : elements;
@@ -102,6 +136,7 @@ class Splitter {
     FreshSymbols fresh(*program.context, taken);
     chunk_ = fresh("c");
     inside_ = fresh("r");
+    of_row_ = fresh("w");
   }
 
   void block(loops::Block& b) {
@@ -111,12 +146,11 @@ class Splitter {
       if (auto* n = std::get_if<loops::While>(&node.is)) block(*n->test), block(*n->body);
       if (auto* n = std::get_if<loops::Repeat>(&node.is)) block(*n->body);
       auto* nest = std::get_if<Nest>(&node.is);
-      auto chunks = nest ? chunks_of(program_, *nest, target_) : std::nullopt;
-      if (!chunks) {
+      if (nest) {
+        add(std::move(*nest), made);
+      } else {
         made.push_back(std::move(node));
-        continue;
       }
-      split(*nest, *chunks, made);
     }
     b.nodes = std::move(made);
   }
@@ -124,9 +158,17 @@ class Splitter {
  private:
   using Parts = std::map<Ssa, std::vector<BufferId>>;  // of each reduce, where its partial results lie
 
+  void add(Nest nest, std::vector<loops::Node>& made) {
+    if (auto chunks = chunks_of(program_, nest, target_)) {
+      split(nest, *chunks, made);
+    } else {
+      made.push_back({std::move(nest)});
+    }
+  }
+
   void split(const Nest& nest, const Chunks& chunks, std::vector<loops::Node>& made) {
     const Axis& cut = nest.axes[chunks.axis];
-    const Axis chunk{chunk_, ceil_div(cut.extent, chunks.size), AxisKind::parallel};
+    const Axis chunk{chunks.of_row ? of_row_ : chunk_, ceil_div(cut.extent, chunks.size), AxisKind::parallel};
     std::vector<Axis> points;
     for (const Axis& a : nest.axes)
       if (a.kind == AxisKind::parallel) points.push_back(a);
@@ -146,10 +188,10 @@ class Splitter {
                 std::vector<loops::Node>& made) {
     const Axis& cut = nest.axes[chunks.axis];
     Nest n = start(nest, points);
-    n.axes.insert(n.axes.begin(), chunk);
+    n.axes.insert(chunks.of_row ? n.axes.end() : n.axes.begin(), chunk);
     for (const Axis& a : nest.axes) {
-      if (a.kind == AxisKind::parallel) continue;
       const bool is_cut = a.symbol == cut.symbol;
+      if (a.kind == AxisKind::parallel || (is_cut && chunks.of_row)) continue;
       n.axes.push_back(a);
       if (!is_cut) continue;
       n.axes.back().symbol = inside_;
@@ -157,7 +199,7 @@ class Splitter {
       n.axes.back().extent = whole ? Dim(chunks.size) : min(Dim(chunks.size), cut.extent - chunk.symbol * chunks.size);
     }
     Replacement with(program_.context->syms);
-    with.set(cut.symbol, chunk.symbol * chunks.size + inside_);
+    with.set(cut.symbol, chunks.of_row ? chunk.symbol : chunk.symbol * chunks.size + inside_);
     NestWriter writer(n);
     const std::vector<bool> late = loops::epilogue(nest);
     std::vector<Ssa> values(nest.body.size(), kNone);
@@ -185,7 +227,11 @@ class Splitter {
       if (s.mask != kNone) stored.mask = values[s.mask];
       n.stores.push_back(std::move(stored));
     }
-    made.push_back({std::move(n)});
+    if (chunks.of_row) {
+      add(std::move(n), made);
+    } else {
+      made.push_back({std::move(n)});
+    }
     return parts;
   }
 
@@ -350,19 +396,24 @@ class Splitter {
     loops::Buffer made;
     made.origin = nest.origin;
     made.type.dtype = dtype;
-    if (chunk) made.type.sizes.push_back(chunk->extent);
-    for (const Axis& a : points) made.type.sizes.push_back(a.extent);
+    for (const Axis& a : with_chunk(chunk, points)) made.type.sizes.push_back(a.extent);
     made.type.strides = contiguous_strides(made.type.sizes);
     made.name = "partial" + std::to_string(program_.buffers.size());
     program_.buffers.push_back(std::move(made));
     return static_cast<BufferId>(program_.buffers.size() - 1);
   }
 
-  static DimVec index(const Axis* chunk, const std::vector<Axis>& points) {
+  DimVec index(const Axis* chunk, const std::vector<Axis>& points) const {
     DimVec at;
-    if (chunk) at.push_back(chunk->symbol);
-    for (const Axis& a : points) at.push_back(a.symbol);
+    for (const Axis& a : with_chunk(chunk, points)) at.push_back(a.symbol);
     return at;
+  }
+
+  // As partial results lie: chunk after chunk, or in the order in which rows have them.
+  std::vector<Axis> with_chunk(const Axis* chunk, const std::vector<Axis>& points) const {
+    std::vector<Axis> made = points;
+    if (chunk) made.insert(chunk->symbol == of_row_ ? made.end() : made.begin(), *chunk);
+    return made;
   }
 
   static Ssa copy(NestWriter& writer, loops::Instr i, const std::vector<Ssa>& values, const Replacement& with) {
@@ -428,7 +479,7 @@ class Splitter {
 
   Program& program_;
   const Target& target_;
-  Dim chunk_ = 0, inside_ = 0;  // of every nest, so that nests over the same chunks look alike
+  Dim chunk_ = 0, inside_ = 0, of_row_ = 0;  // of every nest, so that nests over the same chunks look alike
 };
 
 }  // namespace

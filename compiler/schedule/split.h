@@ -13,6 +13,9 @@ namespace lenz::schedule {
 struct Chunks {
   size_t axis = 0;
   int64_t size = 0;
+  // The axis is short, its points are neighbours in memory, and those of a point's are a part of a row: each has a
+  // partial result of its own, in the order in which rows have them.
+  bool of_row = false;
 };
 // None: it stays as it is.
 std::optional<Chunks> chunks_of(const loops::Program& program, const loops::Nest& nest, const Target& target);

@@ -8,7 +8,6 @@
 #include "compiler/loops/verify.h"
 #include "compiler/ops/op_table.h"
 #include "compiler/schedule/plan.h"
-#include "compiler/schedule/recompute.h"
 #include "compiler/schedule/target.h"
 
 namespace lenz::schedule {
@@ -64,24 +63,6 @@ TEST(Turned, NotWhatIsReadOn) {
   const std::string before = loops::print(program);
   order_axes_as_read(program);
   EXPECT_EQ(loops::print(program), before);
-}
-
-// Sums along rows of what lies column by column, and what they are taken from: laid out once.
-TEST(Turned, IsNotReadSoBySeveralThatReduce) {
-  auto chosen = [](const std::string& strides) {
-    const loops::Program program = loops::parse_program(
-        "loops @turned {\n  input %x: f32[64, 96]" + strides +
-            " placed\n  temp %a: f32[64, 96]\n  temp %s: f32[64]\n  temp %y: f32[64, 96] placed\n"
-            "  for i0 < 64, i1 < 96 {\n    %0 = load %x[i0, i1]\n    store %a[i0, i1] = %0\n  }\n"
-            "  for i0 < 64, reduce i1 < 96 {\n    %0 = load %a[i0, i1]\n    %1 = reduce sum %0\n    store %s[i0] = %1\n"
-            "  }\n"
-            "  for i0 < 64, i1 < 96 {\n    %0 = load %a[i0, i1]\n    %1 = load %s[i0]\n    %2 = sub.f32 %0, %1\n"
-            "    store %y[i0, i1] = %2\n  }\n  return %y\n}\n",
-        op_table());
-    return choose_recomputed(program, cpu_target("avx512", 2)).size();
-  };
-  EXPECT_EQ(chosen(""), 1u) << "read where it lies";
-  EXPECT_EQ(chosen(" strides [1, 64]"), 0u);
 }
 
 }  // namespace
