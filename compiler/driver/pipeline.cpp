@@ -38,6 +38,7 @@
   PASS(core, decompose_to_core, "what patterns had to recognise is recognised: loops are made of few ops")           \
   PASS(core, convolution_products, "of one spelling for every kind; what loops are made of has products")            \
   PASS(core, channels_last, "of convolutions that are none of those products")                                       \
+  PASS(core, common_subexpressions, "definitions compute some things once for each of their results")                \
   PASS(core, partial_extremes, "of one spelling for every extreme")                                                  \
   PASS(core, dead_code, "what definitions compute and nobody asks for")                                              \
   PASS(core, local_reordering, "last: the order of what remains")                                                    \

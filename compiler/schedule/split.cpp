@@ -86,8 +86,8 @@ std::optional<size_t> part_of_rows(const Program& program, const Nest& nest) {
           form->coefficients[k].constant() > part)
         rows = std::min(kMany, rows * most_of(program, nest.axes[k].extent));
     }
-    if (part < 2 || part >= kShortPart || !outer || rows < kLeastRows || (found && *found != *inner))
-      return std::nullopt;
+    if (rows < kLeastRows) continue;
+    if (part < 2 || part >= kShortPart || !outer || (found && *found != *inner)) return std::nullopt;
     found = inner;
   }
   return found;
