@@ -60,6 +60,17 @@ std::unique_ptr<Graph> at_an_open_size(const std::string& call) {
                      op_table());
 }
 
+// A norm's definition asks for a mean where its variance does, too.
+TEST(CoreOps, AreWhatIsEqualOnce) {
+  const auto given = parse_graph(
+      "graph @g(%x: f32[2, 8, 4, 4], %w: f32[8], %b: f32[8]) { %y = aten.group_norm(%x, 2, %w, %b) return %y }",
+      op_table());
+  size_t sums = 0;
+  const auto graph = to_level(*given, Level::core);
+  graph->for_each_node([&](NodeId id) { sums += graph->node(id).op->full_name == "aten.sum"; });
+  EXPECT_EQ(sums, 2u);
+}
+
 TEST(CoreOps, OfSizesThatOnlyTheRunKnows) {
   for (const char* call : {"aten.softmax(%y, 0)", "aten.log_softmax(%y, 0)", "aten.logsumexp(%y, [0])", "aten.var(%y)",
                            "aten.std(%y)", "aten._safe_softmax(%y, 0)", "aten.group_norm(%w, 2)"})

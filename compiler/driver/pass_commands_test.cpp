@@ -93,6 +93,12 @@ TEST(CompileCommand, TakesAGraphToAStage) {
   EXPECT_EQ(run("compile --emit=nothing -", graph).code, 2);
 }
 
+TEST(CompileCommand, LeavesProductsToTheHost) {
+  const char* graph = "graph @g(%x: f32[512, 512]) { %y = aten.mm(%x, %x) return %y }";
+  EXPECT_THAT(run("compile --emit=plan -", graph).out, Not(HasSubstr("extern")));
+  EXPECT_THAT(run("compile --emit=plan --products-outside -", graph).out, HasSubstr("extern %y = aten.mm"));
+}
+
 // Writes that stay are no values: nothing may be lowered from them.
 TEST(CompileCommand, RefusesWhatKeepsItsWrites) {
   const char* graph =
