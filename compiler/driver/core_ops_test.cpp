@@ -67,7 +67,7 @@ TEST(CoreOps, AreWhatIsEqualOnce) {
       op_table());
   size_t sums = 0;
   const auto graph = to_level(*given, Level::core);
-  graph->for_each_node([&](NodeId id) { sums += graph->node(id).op->full_name == "aten.sum"; });
+  graph->for_each_node([&](NodeId id) { sums += graph->node(id).op->full_name == "aten.sum.dim_IntList"; });
   EXPECT_EQ(sums, 2u);
 }
 

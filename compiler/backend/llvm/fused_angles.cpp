@@ -74,16 +74,19 @@ Left steps_of(V x) {
   const Left usual = less_steps(x, n, bits(sum), turn);
   const V square = n * n, near = turn.near * turn.near * square;
   const V rare = !((square < turn.most * turn.most) & (usual.high * usual.high >= near));
+  const LaneType types[] = {usual.number.type, x.type, x.type};
   const auto all = x.code->rarely(rare, {usual.number, usual.high, usual.low}, [&] {
-    Left left;
-    if (x.type == LaneType::f32) {
-      const Angle a = angle_by_double(x);
-      left = from_quarters(a.number, a.high, a.low, turn);
-    } else {
-      const Quadrant at = quadrant(select(rare & is_finite(x), x, 1));
-      left = from_quarters(at.number, select(is_finite(x), at.angle.hi, kNan), at.angle.lo, turn);
-    }
-    return std::vector<V>{left.number, left.high, left.low};
+    return x.code->apart("far_steps", x, types, [&](V far) {
+      Left left;
+      if (far.type == LaneType::f32) {
+        const Angle a = angle_by_double(far);
+        left = from_quarters(a.number, a.high, a.low, turn);
+      } else {
+        const Quadrant at = quadrant(select(is_finite(far), far, 1));
+        left = from_quarters(at.number, select(is_finite(far), at.angle.hi, kNan), at.angle.lo, turn);
+      }
+      return std::vector<V>{left.number, left.high, left.low};
+    });
   });
   return {all[0], all[1], all[2]};
 }

@@ -469,45 +469,6 @@ std::vector<V> LaneCode::instead(V condition, const std::vector<V>& usual,
   return result;
 }
 
-std::vector<V> LaneCode::by_lane(std::string_view name, V x, const std::function<std::vector<V>(V)>& one) {
-  llvm::IRBuilderBase& e = *builder_;
-  llvm::Module& module = *e.GetInsertBlock()->getModule();
-  llvm::Function* function = module.getFunction(llvm::StringRef(name.data(), name.size()));
-  if (function == nullptr) {
-    // The type of what it answers is known when it is written: it goes into memory of the caller's.
-    llvm::Type* pointer = llvm::PointerType::get(e.getContext(), 0);
-    auto* type = llvm::FunctionType::get(e.getVoidTy(), {x.value->getType()->getScalarType(), pointer}, false);
-    function = llvm::Function::Create(type, llvm::GlobalValue::InternalLinkage,
-                                      llvm::StringRef(name.data(), name.size()), module);
-    function->addFnAttr(llvm::Attribute::NoInline);
-    function->addFnAttr(llvm::Attribute::NoUnwind);
-    llvm::IRBuilder<> inside(llvm::BasicBlock::Create(e.getContext(), "entry", function));
-    LaneCode scalar(inside, *target_, 1);
-    const std::vector<V> answers = one(scalar.wrap(function->getArg(0)));
-    for (size_t i = 0; i < answers.size(); ++i)
-      inside.CreateStore(answers[i].value, inside.CreateConstGEP1_64(inside.getInt64Ty(), function->getArg(1), i));
-    inside.CreateRetVoid();
-  }
-  llvm::BasicBlock& entry = e.GetInsertBlock()->getParent()->getEntryBlock();
-  llvm::IRBuilder<> at_entry(&entry, entry.getFirstInsertionPt());
-  constexpr uint64_t kWords = 4;
-  llvm::Value* memory = at_entry.CreateAlloca(llvm::ArrayType::get(e.getInt64Ty(), kWords));
-  constexpr LaneType kTypes[] = {LaneType::i64, LaneType::f64, LaneType::f64};
-  std::vector<llvm::Value*> results;
-  for (LaneType type : kTypes) results.push_back(llvm::PoisonValue::get(llvm_type(type)));
-  for (int lane = 0; lane < lanes_; ++lane) {
-    e.CreateCall(function, {slice(x, lane, 1).value, memory});
-    for (size_t i = 0; i < results.size(); ++i) {
-      llvm::Value* at = e.CreateConstGEP1_64(e.getInt64Ty(), memory, i);
-      llvm::Value* loaded = e.CreateLoad(llvm_type(kTypes[i])->getScalarType(), at);
-      results[i] = lanes_ == 1 ? loaded : e.CreateInsertElement(results[i], loaded, static_cast<uint64_t>(lane));
-    }
-  }
-  std::vector<V> answers;
-  for (size_t i = 0; i < results.size(); ++i) answers.push_back(make(results[i], kTypes[i]));
-  return answers;
-}
-
 std::vector<V> LaneCode::repeat(const std::vector<V>& state, const std::function<V(const std::vector<V>&)>& test,
                                 const std::function<std::vector<V>(const std::vector<V>&)>& body) {
   llvm::IRBuilderBase& e = *builder_;

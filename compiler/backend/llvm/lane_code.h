@@ -22,6 +22,7 @@
 namespace llvm {
 class IRBuilderBase;
 class Type;
+class Function;
 class Value;
 }  // namespace llvm
 
@@ -155,12 +156,19 @@ class LaneCode {
   // Lane by lane, by a function of the module's own that `one` writes, once, for a scalar f64; it answers an i64 and
   // two f64: for rare paths that are too long to stand in vectors wherever they may be needed.
   std::vector<V> by_lane(std::string_view name, V x, const std::function<std::vector<V>(V)>& one);
+  // All lanes at once, by a function of the module's own that `body` writes, once, for an argument like this one: for
+  // rare paths that would stand, long as they are, behind each of many rows. `types`: of what it answers.
+  std::vector<V> apart(std::string_view name, V x, std::span<const LaneType> types,
+                       const std::function<std::vector<V>(V)>& body);
   // While `test(state)` holds in some lane, the state of those lanes becomes body(state).
   std::vector<V> repeat(const std::vector<V>& state, const std::function<V(const std::vector<V>&)>& test,
                         const std::function<std::vector<V>(const std::vector<V>&)>& body);
 
  private:
   V make(llvm::Value* value, LaneType type) { return {this, value, type}; }
+  llvm::Function* own_function(const std::string& name, std::initializer_list<llvm::Type*> arguments,
+                               const std::function<void(llvm::IRBuilderBase&, llvm::Function&)>& write);
+  llvm::Value* memory_of_call(uint64_t words);
   llvm::Value* any(V condition);
   V estimate(V x, bool of_root);
   bool fills_registers(LaneType type) const { return target_->avx512 && lanes_ % (512 / bits_of(type)) == 0; }
