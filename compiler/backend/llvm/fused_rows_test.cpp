@@ -118,5 +118,20 @@ TEST(FusedRows, TwoVectorsSideBySide) {
       std::count(text.begin() + static_cast<ptrdiff_t>(first), text.begin() + static_cast<ptrdiff_t>(second), '\n'), 2);
 }
 
+// Of four sines, two vectors in turns and a rest: what steps of a large angle take is not there twelve times.
+TEST(FusedRows, WhatLargeAnglesTakeStandsOnce) {
+  const loops::Program program = loops::parse_program(
+      "loops @g {\n  input %x: f32[100] placed\n  temp %y: f32[100] placed\n  kernel {\n"
+      "    for i < 100 lanes 16 unroll 2 {\n      %0 = load %x[i]\n      %1 = sin.f32 %0\n      %2 = sin.f32 %1\n"
+      "      %3 = cos.f32 %2\n      %4 = cos.f32 %3\n      store %y[i] = %4\n    }\n  }\n  return %y\n}\n",
+      op_table());
+  const std::string text = kernels_as_text(program, find_target("avx512"), false);
+  size_t written = 0, called = 0;
+  for (size_t at = 0; (at = text.find("@far_steps", at)) != std::string::npos; ++at)
+    ++(text.compare(at - 5, 5, "void ") == 0 && text.rfind("define", at) > text.rfind('\n', at) ? written : called);
+  EXPECT_EQ(written, 1u);
+  EXPECT_GE(called, 8u);
+}
+
 }  // namespace
 }  // namespace lenz::native
