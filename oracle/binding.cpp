@@ -5,6 +5,7 @@
 #include <functional>
 #include <optional>
 #include <sstream>
+#include <unordered_set>
 
 #include "compiler/base/hash.h"
 #include "compiler/base/sym_parts.h"
@@ -112,9 +113,10 @@ Binding parse_binding(const std::string& text, const Graph& graph) {
 namespace {
 std::vector<const SymNode*> input_symbols(const Graph& graph) {
   std::vector<const SymNode*> symbols;
+  std::unordered_set<const SymNode*> seen;
   for_each_input_dim(graph, [&](Dim d) {
     for_each_symbol(d, [&](const SymNode* s) {
-      if (std::ranges::find(symbols, s) == symbols.end()) symbols.push_back(s);
+      if (seen.insert(s).second) symbols.push_back(s);
     });
   });
   return symbols;
@@ -129,31 +131,41 @@ bool holds(const Binding& binding, const Graph& graph) {
 }
 
 // What equations say of the inputs' symbols that have no value yet.
-void derive(Binding& binding, const Graph& graph) {
-  const std::vector<const SymNode*> symbols = input_symbols(graph);
-  auto is_open = [&](Dim d) {
-    return std::ranges::any_of(symbols, [&](const SymNode* s) { return Dim(s) == d && !binding.value(s); });
-  };
-  for (bool changed = true; changed;) {
-    changed = false;
-    auto solve = [&](const Cond& c) {
-      if (c.rel != Rel::eq) return;
-      for (auto [open, known] : {std::pair(c.lhs, c.rhs), std::pair(c.rhs, c.lhs)})
-        if (auto value = evaluate(known, binding.lookup()); value && is_open(open)) {
+class Equations {
+ public:
+  explicit Equations(const Graph& graph) {
+    for (const SymNode* s : input_symbols(graph)) symbols_.insert(s);
+    for (const SharedList<Cond>* conditions : {&graph.assumptions.facts().conditions(), &graph.assumptions.guards()})
+      for (const Cond& c : *conditions)
+        if (c.rel == Rel::eq) equations_.push_back(c);
+  }
+
+  void derive(Binding& binding) const {
+    auto is_open = [&](Dim d) { return !d.is_constant() && symbols_.contains(d.node()) && !binding.value(d.node()); };
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (const Cond& c : equations_)
+        for (auto [open, known] : {std::pair(c.lhs, c.rhs), std::pair(c.rhs, c.lhs)}) {
+          if (!is_open(open)) continue;
+          const auto value = evaluate(known, binding.lookup());
+          if (!value) continue;
           binding.set(open.node(), *value);
           changed = true;
         }
-    };
-    std::ranges::for_each(graph.assumptions.facts().conditions(), solve);
-    std::ranges::for_each(graph.assumptions.guards(), solve);
+    }
   }
-}
+
+ private:
+  std::unordered_set<const SymNode*> symbols_;
+  std::vector<Cond> equations_;
+};
 }  // namespace
 
 void complete(Binding& binding, const Graph& graph, uint64_t seed) {
   constexpr int kTries = 100;
   constexpr int64_t kSpread = 24;  // sizes beyond it cost time and show little
-  derive(binding, graph);
+  const Equations equations(graph);
+  equations.derive(binding);
   std::vector<const SymNode*> open;
   for (const SymNode* s : input_symbols(graph))
     if (!binding.value(s)) open.push_back(s);
@@ -165,7 +177,7 @@ void complete(Binding& binding, const Graph& graph, uint64_t seed) {
       int64_t low = range.low.value_or(0), high = std::min(range.high.value_or(low + kSpread), low + kSpread);
       uint64_t bits = mix(combine(combine(seed, static_cast<uint64_t>(t)), i));
       drawn.set(open[i], low + static_cast<int64_t>(bits % static_cast<uint64_t>(high - low + 1)));
-      derive(drawn, graph);
+      equations.derive(drawn);
     }
     if (!holds(drawn, graph)) continue;
     binding = drawn;
@@ -173,13 +185,14 @@ void complete(Binding& binding, const Graph& graph, uint64_t seed) {
   }
   for (const SymNode* s : open) {
     if (!binding.value(s)) binding.set(s, graph.assumptions.known().hint(s));
-    derive(binding, graph);
+    equations.derive(binding);
   }
 }
 
 namespace {
 // Gives these symbols sizes near the wanted ones, one after the other; nothing where the later ones find no place.
-std::optional<Binding> sizes_near(Binding sizes, const Graph& graph, std::span<const SymNode* const> symbols,
+std::optional<Binding> sizes_near(Binding sizes, const Graph& graph, const Equations& equations,
+                                  std::span<const SymNode* const> symbols,
                                   const std::function<int64_t(size_t)>& wanted) {
   constexpr int64_t kReach = 64;
   size_t number = 0;
@@ -192,7 +205,7 @@ std::optional<Binding> sizes_near(Binding sizes, const Graph& graph, std::span<c
     for (int64_t v = std::min(low, high); v <= high && !found; ++v) {
       Binding next = sizes;
       next.set(s, v);
-      derive(next, graph);
+      equations.derive(next);
       found = holds(next, graph);
       if (found) sizes = next;
     }
@@ -207,14 +220,16 @@ std::vector<Binding> various_sizes(const Binding& given, const Graph& graph) {
   constexpr size_t kRounds = std::size(kWanted);
   std::vector<const SymNode*> symbols = input_symbols(graph);
   const std::vector<const SymNode*> backwards(symbols.rbegin(), symbols.rend());
+  const Equations equations(graph);
   Binding derived = given;
-  derive(derived, graph);
+  equations.derive(derived);
   std::vector<Binding> all;
   std::vector<std::string> seen;
   for (size_t round = 0; round < kRounds && !symbols.empty(); ++round) {
     auto wanted = [&](size_t k) { return kWanted[round < 2 ? round : (round + k) % kRounds]; };  // all 0, all 1, mixed
-    auto sizes = sizes_near(derived, graph, symbols, wanted);
-    if (!sizes) sizes = sizes_near(derived, graph, backwards, wanted);  // where the later ones say what the first are
+    auto sizes = sizes_near(derived, graph, equations, symbols, wanted);
+    if (!sizes)
+      sizes = sizes_near(derived, graph, equations, backwards, wanted);  // where the later ones say what the first are
     if (!sizes || std::ranges::find(seen, to_text(*sizes, graph)) != seen.end()) continue;
     seen.push_back(to_text(*sizes, graph));
     all.push_back(*sizes);
