@@ -7,6 +7,30 @@
 
 namespace lenz::native {
 
+namespace {
+size_t terms_in(Dim dim) {
+  if (dim.is_constant()) return 0;
+  const DimParts parts = parts_of(dim);
+  return parts.kind == SymKind::sum ? parts.operands.size() : 1;
+}
+}  // namespace
+
+void DimCode::bind(Dim dim, llvm::Value* value) {
+  values_[dim.node()] = value;
+  if (parts_of(dim).kind == SymKind::sum) sums_.push_back(dim);
+}
+
+// What is left of a sum without one that has a value already, if all of that is in it.
+std::optional<std::pair<Dim, llvm::Value*>> DimCode::less_known(Dim dim, size_t terms) const {
+  for (Dim sum : sums_) {
+    const size_t within = parts_of(sum).operands.size();
+    if (within >= terms) continue;
+    const Dim rest = dim - sum;
+    if (terms_in(rest) + within == terms) return std::pair(rest, values_.at(sum.node()));
+  }
+  return std::nullopt;
+}
+
 bool DimCode::varies(Dim dim) const {
   bool found = false;
   if (!dim.is_constant())
@@ -58,6 +82,11 @@ llvm::Value* DimCode::operator()(Dim dim) {
   switch (parts.kind) {
     case SymKind::symbol: internal_error("a symbol without a value: " + to_string(dim), __FILE__, __LINE__);
     case SymKind::sum: {
+      if (const auto known = less_known(dim, parts.operands.size())) {
+        llvm::Value *rest = (*this)(known->first), *sum = known->second;
+        both(rest, sum);
+        return builder_->CreateAdd(rest, sum);
+      }
       llvm::Value* total = nullptr;
       for (size_t i = 0; i < parts.operands.size(); ++i) {
         llvm::Value* term = (*this)(parts.operands[i]);

@@ -2,7 +2,10 @@
 // Thread-safety: as the builder's module.
 #pragma once
 
+#include <optional>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "compiler/base/sym.h"
 
@@ -19,7 +22,7 @@ class DimCode {
 
   void lanes(int count) { lanes_ = count; }  // of the vectors that symbols stand for
   // A symbol, or an expression that has a value already.
-  void bind(Dim dim, llvm::Value* value) { values_[dim.node()] = value; }
+  void bind(Dim dim, llvm::Value* value);
   bool bound(Dim symbol) const { return values_.contains(symbol.node()); }
   llvm::Value* value_of(Dim symbol) const { return values_.at(symbol.node()); }
   // Whether it mentions a symbol that stands for a vector.
@@ -29,11 +32,13 @@ class DimCode {
   llvm::Value* holds(const Cond& cond);  // of scalars
 
  private:
+  std::optional<std::pair<Dim, llvm::Value*>> less_known(Dim dim, size_t terms) const;
   llvm::Value* scaled(llvm::Value* of, SymFn function, double factor);
   llvm::Value* both(llvm::Value*& a, llvm::Value*& b);  // splats the scalar one of the two
   llvm::IRBuilderBase* builder_;
   int lanes_;
   std::unordered_map<const SymNode*, llvm::Value*> values_;
+  std::vector<Dim> sums_;  // of those: what longer sums may have in them
 };
 
 }  // namespace lenz::native

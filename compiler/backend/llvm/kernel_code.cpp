@@ -7,6 +7,7 @@
 #include <map>
 
 #include "compiler/backend/llvm/kernel_emitter.h"
+#include "compiler/base/sym_parts.h"
 
 namespace lenz::native {
 
@@ -56,6 +57,23 @@ class Skipped {
   const std::vector<const SymNode*>& own_;
   std::map<BufferId, int64_t> least_;
 };
+
+// Of a long sum, what hangs on sizes alone: that comes as one value. Optimisers look at sums in loops term by term,
+// each beside each.
+constexpr size_t kLongSum = 8;
+Dim sizes_of_long_sum(Dim dim, const std::vector<const SymNode*>& own) {
+  Dim made = 0;
+  if (dim.is_constant()) return made;
+  const DimParts parts = parts_of(dim);
+  if (parts.kind != SymKind::sum || parts.operands.size() < kLongSum) return made;
+  for (size_t i = 0; i < parts.operands.size(); ++i) {
+    bool moves = false;
+    for_each_symbol(parts.operands[i],
+                    [&](const SymNode* s) { moves = moves || std::ranges::find(own, s) != own.end(); });
+    if (!moves) made += parts.operands[i] * parts.coefficients[i];
+  }
+  return made;
+}
 
 // The symbols that stand beside these in an equation: places in the code are simplified by it as a whole, though no
 // part of one is. Of the inputs' symbols, whose values are there whenever a kernel runs.
@@ -118,9 +136,15 @@ Collected collect(const loops::Program& program, const loops::Kernel& kernel) {
     for (size_t i = 0; i < made.arguments.symbols.size(); ++i) note_one(facts.simplify(made.arguments.symbols[i]));
     if (!d.is_constant()) note_one(facts.simplify(d));
   };
+  auto note_value = [&](Dim d) {
+    if (!d.is_constant() && std::ranges::find(made.arguments.symbols, d) == made.arguments.symbols.end())
+      made.arguments.symbols.push_back(d);
+  };
   Skipped skipped(program, own);
+  std::vector<Dim> sums;
   auto use = [&](BufferId id, const DimVec& index) {
     skipped.note(id, index);
+    sums.push_back(sizes_of_long_sum(facts.simplify(address_in(program, id, index)), own));
     const loops::Buffer& buffer = program.buffers[id];
     auto& list = buffer.local && buffer.type.rank() == 0 ? made.registers : made.arguments.buffers;
     if (std::ranges::find(list, id) != list.end()) return;
@@ -149,9 +173,8 @@ Collected collect(const loops::Program& program, const loops::Kernel& kernel) {
   for (const loops::Node& node : kernel.body->nodes)
     for (const Store& s : std::get<Nest>(node.is).stores)
       if (const auto& far = program.buffers[s.buffer].far)
-        for (Dim side : {far->lhs, far->rhs})
-          if (!side.is_constant() && std::ranges::find(made.arguments.symbols, side) == made.arguments.symbols.end())
-            made.arguments.symbols.push_back(side);
+        for (Dim side : {far->lhs, far->rhs}) note_value(side);
+  for (Dim sum : sums) note_value(sum);
   for (BufferId id : made.arguments.buffers) made.arguments.skipped.push_back(skipped.of(id));
   return made;
 }
