@@ -24,28 +24,31 @@ void KernelMaker::tile() {
   lanes_ = true;
   const Tiles& t = group_.tiles;
   if (t.size == 0) return;
-  if (t.rows) {
-    std::tie(tile_, shared_.back()) = cut(axes_.size() - 1, t.size);
-    std::tie(rows_, shared_[*t.rows]) = cut(*t.rows, t.row_size);
-    return;
-  }
-  std::vector<Dim> extents;  // of the axes that become one, from the innermost
-  for (size_t n = 0; n < t.joined; ++n) extents.push_back(axes_[axes_.size() - 1 - n].extent);
-  axes_.resize(axes_.size() - (t.joined - 1));
-  point_.resize(axes_.size());
-  axes_.back().extent = numel(extents);
-  Dim rest;
-  std::tie(tile_, rest) = cut(axes_.size() - 1, t.size);
-  shared_.back() = rest;
-  for (size_t n = 0; n < t.joined; ++n) {
-    Dim& at = shared_[shared_.size() - 1 - n];
-    if (n + 1 == t.joined) {
+  // The innermost ones first: that moves none before them.
+  tile_ = cut_as_one(axes_.size() - 1, t.joined, t.size);
+  if (t.rows) rows_ = cut_as_one(*t.rows, t.rows_joined, t.row_size);
+}
+
+// So many of the kernel's axes, which are those of the group still, in tiles as if they were one.
+Axis KernelMaker::cut_as_one(size_t innermost, uint32_t joined, int64_t size) {
+  std::vector<Dim> extents;  // from the innermost
+  for (size_t n = 0; n < joined; ++n) extents.push_back(axes_[innermost - n].extent);
+  const size_t outermost = innermost + 1 - joined;
+  const auto gone = static_cast<ptrdiff_t>(outermost + 1), behind = static_cast<ptrdiff_t>(innermost + 1);
+  axes_.erase(axes_.begin() + gone, axes_.begin() + behind);
+  point_.erase(point_.begin() + gone, point_.begin() + behind);
+  axes_[outermost].extent = numel(extents);
+  auto [inside, rest] = cut(outermost, size);
+  for (size_t n = 0; n < joined; ++n) {
+    Dim& at = shared_[innermost - n];
+    if (n + 1 == joined) {
       at = rest;  // the outermost one may have no points: nothing is divided by it
     } else {
       at = mod(rest, extents[n]);
       rest = floor_div(rest, extents[n]);
     }
   }
+  return inside;
 }
 
 // Axis k of the kernel in tiles: which tile stays outside, unless there is but one. Gives what is inside, and where a

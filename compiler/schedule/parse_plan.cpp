@@ -67,6 +67,7 @@ class PlanParser {
       group.tiles.rows = number("an axis");
       word("of");
       group.tiles.row_size = positive("rows of a tile", kLargestTile);
+      if (eat("joined")) group.tiles.rows_joined = positive("how many axes are joined", UINT32_MAX);
     }
     expect(TokenKind::l_brace, "`order`, `tile`, `joined`, `rows` or `{`");
     while (eat("phase")) group.phases.push_back(phase());

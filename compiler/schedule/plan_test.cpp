@@ -99,6 +99,23 @@ TEST(Plan, AGivenPlanIsDone) {
   }
 }
 
+// Of small images neither rows nor columns fill a vector: both are one axis, on either side of the turn.
+TEST(Plan, ShortAxesAreOneInSquares) {
+  auto plan_of = [](std::string_view sizes, std::string_view order) {
+    const std::string graph = fmt::format(
+        "graph @g(%x: f32[{}]) {{ %a = aten.relu(%x) %p = aten.permute(%a, [{}]) %c = aten.clone(%p, "
+        "memory_format=contiguous_format) return %c }}",
+        sizes, order);
+    const Prepared p = prepared(graph);
+    const loops::Program made = realise(prepared(graph).program, p.plan);
+    EXPECT_TRUE(loops::verify(made).valid()) << loops::print(made);
+    return print(p.plan, p.program);
+  };
+  EXPECT_THAT(plan_of("2, 40, 7, 9", "0, 2, 3, 1"), HasSubstr("shared 4 tile 256 rows 2 of 64 joined 2 {"));
+  EXPECT_THAT(plan_of("2, 7, 9, 40", "0, 3, 1, 2"), HasSubstr("shared 4 tile 256 joined 2 rows 1 of 64 {"));
+  EXPECT_THAT(plan_of("2, 40, 20, 20", "0, 2, 3, 1"), HasSubstr("shared 4 tile 256 rows 2 of 64 {"));
+}
+
 TEST(Plan, WhatWouldComputeSomethingElseIsRefused) {
   auto why = [](std::string_view graph, std::string_view lines, std::string_view name = "@g") {
     return why_illegal(parse_plan(fmt::format("plan {} for avx512 cores 1 vector 64 {{ {} }}", name, lines)),
@@ -121,6 +138,8 @@ TEST(Plan, WhatWouldComputeSomethingElseIsRefused) {
   EXPECT_THAT(why(kTurned, "kernel shared 2 order 1 1 { phase 0 }"), HasSubstr("order"));
   EXPECT_THAT(why(kTurned, "kernel shared 2 tile 64 joined 2 { phase 0 }"), HasSubstr("not one in all memory"));
   EXPECT_THAT(why(kTurned, "kernel shared 2 tile 64 rows 1 of 64 { phase 0 }"), HasSubstr("squares"));
+  EXPECT_THAT(why(kTurned, "kernel shared 2 tile 64 rows 0 of 64 joined 2 { phase 0 }"), HasSubstr("more axes"));
+  EXPECT_THAT(why(kTurned, "kernel shared 2 tile 64 joined 2 rows 0 of 64 { phase 0 }"), HasSubstr("squares"));
   EXPECT_THAT(why(kTurned, "kernel shared 2 rows 0 of 64 { phase 0 }"), HasSubstr("nothing is cut"));
   EXPECT_THAT(why(kTurned, "kernel shared 2 tile 64 rows 0 of 1 { phase 0 }"), HasSubstr("2 to"));
   EXPECT_THAT(why(kTurned, "kernel shared 0 tile 8 { phase 0 }"), HasSubstr("no shared axis"));

@@ -73,19 +73,21 @@ class TileChooser {
     if (!bare && !in_columns()) return made;
     made.size = target_.grained(bare ? kTile : kColumnTile);
     if (!bare || group_.phases.size() != 1) return made;
-    if (too_few(members_[0].axes[group_.shared - 1])) {
-      made.joined = joined_axes();
-      if (made.joined == 1) made.rows = longer_axis();
-      if (made.rows) made.row_size = target_.grained(kTile / 4);
-      return made;
-    }
-    made.rows = crossing_axis();
-    if (made.rows) {
+    const auto innermost = static_cast<uint32_t>(group_.shared - 1);
+    const uint32_t joined = enough_for_lanes(innermost);
+    made.rows = crossing_axis(joined);
+    // Squares are of vectors at least, along both axes.
+    if (made.rows && !too_few(extent_of(innermost, joined))) {
+      made.joined = joined;
+      made.rows_joined = enough_for_lanes(*made.rows);
       made.size = target_.grained(kSquareTile);
       made.row_size = target_.grained(kSquareBytes / widest_turned(*made.rows));
-    } else {
-      made.joined = joined_axes();
+      return made;
     }
+    made.rows.reset();
+    made.joined = joined_axes(innermost);
+    if (made.joined == 1 && too_few(members_[0].axes[innermost].extent)) made.rows = longer_axis();
+    if (made.rows) made.row_size = target_.grained(kTile / 4);
     return made;
   }
 
@@ -124,7 +126,19 @@ class TileChooser {
   }
 
   // For a vector.
-  bool too_few(const Axis& a) const { return a.extent.is_constant() && a.extent.constant() < target_.lanes(4); }
+  bool too_few(Dim extent) const { return extent.is_constant() && extent.constant() < target_.lanes(4); }
+
+  // How many axes are one, of which this one is the innermost: by itself where it has points for a vector.
+  uint32_t enough_for_lanes(uint32_t axis) const {
+    return too_few(members_[0].axes[axis].extent) ? joined_axes(axis) : 1;
+  }
+
+  // Of so many axes as one, of which this one is the innermost.
+  Dim extent_of(uint32_t axis, uint32_t joined) const {
+    Dim made = 1;
+    for (uint32_t n = 0; n < joined; ++n) made *= members_[0].axes[axis - n].extent;
+    return made;
+  }
 
   // Of shared axes, the one along which vectors take least time; none if it is the innermost.
   std::optional<uint32_t> longer_axis() const {
@@ -174,7 +188,7 @@ class TileChooser {
       along_shared += contiguity(program_, *m.nest, m.axes, shared);
       const size_t inner = last == shared ? 0 : last;
       along_inner += contiguity(program_, *m.nest, m.axes, inner);
-      few = few || too_few(m.axes[inner]);
+      few = few || too_few(m.axes[inner].extent);
       const double points = inner_points(m);
       cost_shared += points * lane_cost(program_, *m.nest, m.axes, shared, target_);
       cost_inner += points * lane_cost(program_, *m.nest, m.axes, inner, target_);
@@ -183,23 +197,23 @@ class TileChooser {
     return along_shared > along_inner;
   }
 
-  // The shared axis along which most of what is strange to the innermost one is contiguous.
-  std::optional<uint32_t> crossing_axis() const {
+  // The shared axis, beside so many innermost ones, along which most of what is strange to the innermost one is
+  // contiguous.
+  std::optional<uint32_t> crossing_axis(uint32_t joined) const {
     std::vector<int> along(group_.shared);
-    const std::vector<Axis>& axes = members_[0].axes;
     for (const Member& m : members_) {
       const loops::IndexSpace space = space_of(program_, m.axes);
       for_each_access(*m.nest, [&](BufferId id, const DimVec& index) {
         const Dim address = address_of(program_, id, index);
         auto innermost = space.stride(address, group_.shared - 1);
         if (!innermost || innermost->is(0) || innermost->is(1)) return;
-        for (size_t k = 0; k + 1 < group_.shared; ++k)
+        for (size_t k = 0; k + joined < group_.shared; ++k)
           if (auto stride = space.stride(address, k); stride && stride->is(1)) ++along[k];
       });
     }
     std::optional<uint32_t> best;
-    for (uint32_t k = 0; k + 1 < group_.shared; ++k)
-      if (along[k] > 0 && !too_few(axes[k]) && (!best || along[k] > along[*best])) best = k;
+    for (uint32_t k = 0; k + joined < group_.shared; ++k)
+      if (along[k] > 0 && !too_few(extent_of(k, enough_for_lanes(k))) && (!best || along[k] > along[*best])) best = k;
     return best;
   }
 
@@ -216,16 +230,16 @@ class TileChooser {
     return most;
   }
 
-  // How many of the innermost shared axes are one axis for all members.
-  uint32_t joined_axes() const {
-    for (uint32_t n = 1; n < group_.shared; ++n)
+  // How many axes, of which this shared one is the innermost, are one axis for all members.
+  uint32_t joined_axes(uint32_t innermost) const {
+    for (uint32_t n = 1; n <= innermost; ++n)
       for (const Member& m : members_) {
-        const size_t outer = group_.shared - 1 - n;
+        const size_t outer = innermost - n;
         if (!collapsible(program_, *m.nest, m.axes, outer) ||
             !proved_as_one(program_, *m.nest, m.axes, outer, n + 1, {}))
           return n;
       }
-    return group_.shared;
+    return innermost + 1;
   }
 
   const Program& program_;
@@ -348,7 +362,9 @@ std::string why_not_cut(const Program& program, const loops::Block& block, const
   if (group.shared == 0) return "there is no shared axis to be cut";
   if (t.size < 2 || t.size > kLargestTile) return "a tile has 2 to " + std::to_string(kLargestTile) + " points";
   if (t.joined < 1 || t.joined > group.shared) return "more axes are joined than are shared";
-  if (t.rows && (*t.rows + 1 >= group.shared || t.joined != 1)) return "squares are of one other shared axis";
+  if (t.rows && int64_t{*t.rows} + t.joined >= group.shared) return "squares are of one other shared axis";
+  if (t.rows_joined < 1 || (t.rows_joined > 1 && (!t.rows || t.rows_joined > *t.rows + 1)))
+    return "more axes are joined than are shared";
   if (t.rows && (t.row_size < 2 || t.row_size > kLargestTile))
     return "squares have 2 to " + std::to_string(kLargestTile) + " rows";
   for (uint32_t number : group.nests) {
@@ -358,9 +374,10 @@ std::string why_not_cut(const Program& program, const loops::Block& block, const
     if (!bare && scans(nest)) return "nest " + std::to_string(number) + " scans";
     if ((t.joined > 1 || t.rows) && (!bare || group.phases.size() != 1))
       return "axes are joined or turned where they are all there is, in one phase";
-    for (size_t n = 1; n < t.joined; ++n)
-      if (!collapsible(program, nest, axes, group.shared - 1 - n))
-        return "the joined axes are not one in all memory of nest " + std::to_string(number);
+    bool one = true;
+    for (size_t n = 1; n < t.joined; ++n) one = one && collapsible(program, nest, axes, group.shared - 1 - n);
+    for (size_t n = 1; n < t.rows_joined; ++n) one = one && collapsible(program, nest, axes, *t.rows - n);
+    if (!one) return "the joined axes are not one in all memory of nest " + std::to_string(number);
     const Dim cut = axes[places_of_shared(axes, group.shared).back()].symbol;
     for (const Axis& a : axes)
       if (mentions(a.extent, cut))

@@ -22,6 +22,7 @@ struct Tiles {
   std::optional<uint32_t> rows;  // this one, by its place in `order`, is cut as well: squares, where memory is
                                  // contiguous along one axis here and along the other one there
   int64_t row_size = 0;          // so many of its points lie inside; 0: it is not cut
+  uint32_t rows_joined = 1;      // so many axes, of which `rows` is the innermost, are cut as if they were one
   friend bool operator==(const Tiles&, const Tiles&) = default;
 };
 
