@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 
 #include "compiler/loops/index_algebra.h"
 #include "compiler/schedule/addresses.h"
@@ -34,11 +35,32 @@ class Orderer {
         if (i.kind == InstrKind::load) note(i.buffer, nest);
       for (const loops::Store& s : nest->stores) note(s.buffer, nest);
     }
+    for (const Nest* nest : nests_) note_short_rows(*nest);
     for (Nest* nest : nests_)
       if (may_be_ordered(*nest)) order(*nest);
   }
 
  private:
+  // What is reduced along rows that hardly fill a vector: beside each other, along other axes, that goes faster.
+  void note_short_rows(const Nest& nest) {
+    constexpr int64_t kShort = 32;
+    auto reduced = [](const Axis& a) { return a.kind == AxisKind::reduction; };
+    const auto row = std::ranges::find_if(nest.axes, reduced);
+    if (std::ranges::count_if(nest.axes, reduced) != 1 || !row->extent.is_constant()) return;
+    if (row->extent.constant() >= kShort || row->extent.constant() < 2) return;
+    const loops::IndexSpace space = space_of(nest);
+    for (const loops::Instr& i : nest.body)
+      if (i.kind == InstrKind::load)
+        if (const auto order = order_of(nest, space, i.buffer, i.index))
+          if (order->back() == static_cast<size_t>(row - nest.axes.begin())) of_short_rows_.insert(i.buffer);
+  }
+
+  loops::IndexSpace space_of(const Nest& nest) const {
+    loops::IndexSpace space(program_.context->syms, program_.assumptions.known());
+    for (const Axis& a : nest.axes) space.add_axis(a.symbol, a.extent);
+    return space;
+  }
+
   void note(BufferId id, Nest* nest) {
     std::vector<Nest*>& list = touching_[id];
     if (list.empty() || list.back() != nest) list.push_back(nest);
@@ -68,11 +90,10 @@ class Orderer {
 
   // That of most; as they are where it is one of several.
   std::optional<Order> wanted(const Nest& nest) const {
-    loops::IndexSpace space(program_.context->syms, program_.assumptions.known());
-    for (const Axis& a : nest.axes) space.add_axis(a.symbol, a.extent);
+    const loops::IndexSpace space = space_of(nest);
     std::map<Order, int> votes;
     for (const loops::Instr& i : nest.body)
-      if (i.kind == InstrKind::load)
+      if (i.kind == InstrKind::load && !of_short_rows_.contains(i.buffer))
         if (auto order = order_of(nest, space, i.buffer, i.index)) ++votes[*order];
     for (const loops::Store& s : nest.stores)
       if (program_.buffers[s.buffer].placed || laid_.contains(s.buffer))
@@ -141,7 +162,7 @@ class Orderer {
     std::ranges::stable_sort(order, {}, [&](size_t d) { return rank[d]; });
     if (std::ranges::is_sorted(order)) return;
     if (std::ranges::any_of(touching_.at(id), [](const Nest* n) { return !may_be_ordered(*n); })) return;
-    laid_[id] = true;
+    laid_.insert(id);
     auto permute = [&](DimVec& dims) {
       DimVec made;
       for (size_t d : order) made.push_back(dims[d]);
@@ -168,7 +189,8 @@ class Orderer {
   const Uses uses_;
   std::vector<Nest*> nests_;
   std::map<BufferId, std::vector<Nest*>> touching_;
-  std::map<BufferId, bool> laid_;  // with dims in another order than before
+  std::set<BufferId> laid_;  // with dims in another order than before
+  std::set<BufferId> of_short_rows_;
 };
 
 }  // namespace

@@ -95,6 +95,19 @@ TEST(MemoryOrder, NotWhereAnOperandLiesEachWay) {
   EXPECT_EQ(nest(loops::print(made), 0), "for i0 < 2, i1 < 6, i2 < 20, i3 < 4");
 }
 
+// Of six channels no vector is full: where each place has a sum of its own, they stay side by side.
+TEST(MemoryOrder, NotForShortRowsThatAreReduced) {
+  const std::string made = changed(
+      program(
+          kLast, "  temp %s: f32[2, 20, 4]\n  temp %y: f32[2, 6, 20, 4] placed\n",
+          "  for i0 < 2, i2 < 20, i3 < 4, reduce i1 < 6 {\n    %0 = load %x[i0, i1, i2, i3]\n"
+          "    %1 = reduce sum %0\n    store %s[i0, i2, i3] = %1\n  }\n"
+          "  for i0 < 2, i1 < 6, i2 < 20, i3 < 4 {\n    %0 = load %x[i0, i1, i2, i3]\n    %1 = load %s[i0, i2, i3]\n"
+          "    %2 = sub.f32 %0, %1\n    store %y[i0, i1, i2, i3] = %2\n  }\n"),
+      order_axes_as_memory);
+  EXPECT_EQ(nest(made, 1), "for i0 < 2, i1 < 6, i2 < 20, i3 < 4");
+}
+
 // The first of equal ones is the first in the order of the axes.
 TEST(MemoryOrder, AnOrderOfWhatIsReducedThatCountsStays) {
   const std::string made =

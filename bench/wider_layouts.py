@@ -1,0 +1,71 @@
+"""Images with channels last in memory, which nothing else is measured with: norms, statistics, pooling.
+`lenz bench --peers --module bench/wider_layouts.py`."""
+
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+from workloads import BF16, Case, row
+
+
+def images(n, c, s, dtype=torch.float32):
+    return torch.randn(n, c, s, s).to(dtype).to(memory_format=torch.channels_last)
+
+
+class GroupNormed(nn.Module):
+    def __init__(self, groups, c):
+        super().__init__()
+        self.n = nn.GroupNorm(groups, c)
+
+    def forward(self, x):
+        return F.silu(self.n(x))
+
+
+@row(own=True)
+def group_norm_few_last_f32(n=4, c=64, s=32):
+    return Case(GroupNormed(8, c).eval(), (images(n, c, s),))
+
+
+@row(own=True)
+def group_norm_last_f32(n=4, c=256, s=32):
+    return Case(GroupNormed(32, c).eval(), (images(n, c, s),))
+
+
+@row(own=True)
+def group_norm_last_bf16(n=4, c=256, s=32):
+    return Case(GroupNormed(32, c).eval().bfloat16(), (images(n, c, s, BF16),))
+
+
+@row(own=True)
+def group_norm_last_train_bf16(n=4, c=256, s=32):
+    return Case(GroupNormed(32, c).bfloat16(), (images(n, c, s, BF16),), train=True)
+
+
+@row(own=True)
+def instance_norm_last_f32(n=4, c=64, s=32):
+    return Case(nn.InstanceNorm2d(c, affine=True).eval(), (images(n, c, s),))
+
+
+@row(own=True)
+def batch_norm_last_f32(n=4, c=64, s=32):
+    return Case(nn.BatchNorm2d(c), (images(n, c, s),))
+
+
+@row(own=True)
+def batch_norm_last_bf16(n=8, c=128, s=32):
+    return Case(nn.BatchNorm2d(c).bfloat16(), (images(n, c, s, BF16),))
+
+
+@row(own=True)
+def batch_norm_last_train_f32(n=4, c=64, s=32):
+    return Case(nn.BatchNorm2d(c), (images(n, c, s),), train=True)
+
+
+@row(own=True)
+def squeeze_last_f32(n=4, c=128, s=32):
+    return Case(lambda x: x * torch.sigmoid(x.mean((2, 3), keepdim=True)), (images(n, c, s),))
+
+
+@row(own=True)
+def softmax_of_channels_last_f32(n=4, c=21, s=48):
+    return Case(lambda x: x.softmax(1), (images(n, c, s),))
