@@ -26,10 +26,7 @@ std::optional<oracle::Difference> difference(const OpDef& op, DrawnCall& call, o
 std::optional<oracle::Difference> taken_otherwise(const OpDef& op, DrawnCall& call) {
   const oracle::Prediction predicted = oracle::predict(call);
   if (predicted.raised || predicted.broken || oracle::too_large(call)) return std::nullopt;  // eager may die of it
-  // Eager's kernels for convolutions of half floats die of calls that are legal: of large strides, say.
-  const auto dtype = oracle::leading_dtype(call);
-  const bool may_die = op.has(Trait::contraction) && dtype && is_reduced_float(*dtype);
-  if (may_die || !difference(op, call, oracle::Devices::meta)) return std::nullopt;
+  if (eager_may_die(op, call) || !difference(op, call, oracle::Devices::meta)) return std::nullopt;
   return difference(op, call, oracle::Devices::cpu);
 }
 }  // namespace
