@@ -38,6 +38,32 @@ TEST(Grow, GraphsAreValidAndPrintAndParse) {
   }
 }
 
+// Without them nobody asks what becomes of an input that is a number, or of sizes that follow from others.
+TEST(Grow, SomeTakeNumbersAndSomeRelateSizes) {
+  constexpr std::string_view kComputed[] = {"lenz.sym_sub(", "lenz.sym_mul(", "lenz.sym_max(", "lenz.sym_min("};
+  size_t numbers = 0, open_numbers = 0, related = 0, named = 0;
+  std::set<std::string_view> computed;
+  for (uint64_t i = 0; i < 4000; ++i) {
+    const Case c = draw_case(13, i, pool());
+    for (const Input& input : c.graph->inputs()) {
+      const Type& t = c.graph->type(input.value);
+      numbers += t.kind == TypeKind::sym_int;
+      open_numbers += t.kind == TypeKind::sym_int && !t.offset.is_constant();
+    }
+    const auto& facts = c.graph->assumptions.facts().conditions();
+    related += std::ranges::any_of(facts, [](const Cond& f) { return !f.lhs.is_constant() && !f.rhs.is_constant(); });
+    const std::string text = print(*c.graph);
+    named += text.find("%\"") != std::string::npos;
+    for (const std::string_view op : kComputed)
+      if (text.find(op) != std::string::npos) computed.insert(op);
+  }
+  EXPECT_GT(numbers, 40u);
+  EXPECT_GT(open_numbers, 4u);
+  EXPECT_GT(related, 20u);
+  EXPECT_GT(named, 100u);
+  EXPECT_EQ(computed.size(), std::size(kComputed));
+}
+
 TEST(Grow, OneSeedIsOneCase) {
   for (uint64_t i : {0, 7, 123}) {
     EXPECT_EQ(draw_case(3, i, pool()).text(), draw_case(3, i, pool()).text());
