@@ -152,7 +152,9 @@ class Grower {
   void idiom_in_turn(Growth& growth, uint64_t index) {
     if (!options_.turn || growth.habits.large || idiom_count() == 0) return;
     // Rules, what strings them together, and what rows say of numbers, which is as good as a rule.
-    const size_t idioms = idiom_count(), attention = attention_count();
+    // Attention is many things at once: scales, masks and biases, in any order.
+    constexpr size_t kOftener = 3;
+    const size_t idioms = idiom_count(), attention = kOftener * attention_count();
     const size_t count = idioms + attention + pool_.singling.size();
     const size_t which = options_.turn->of(index, count);
     auto note = [&](NodeId id) { made(growth, id); };
@@ -161,7 +163,7 @@ class Grower {
       const uint64_t begin = combine(options_.turn->seed, combine(static_cast<uint64_t>(growth.habits.about), which));
       grow_idiom(growth, c_, note, IdiomTurn{which, begin % 64 + index / count});
     } else if (which < idioms + attention) {
-      grow_attention(growth, c_, note, which - idioms);
+      grow_attention(growth, c_, note, (which - idioms) / kOftener);
     } else {
       call(growth, *pool_.singling[which - idioms - attention], true);
     }

@@ -64,6 +64,30 @@ TEST(Grow, SomeTakeNumbersAndSomeRelateSizes) {
   EXPECT_EQ(computed.size(), std::size(kComputed));
 }
 
+// What raises beside something else that does, and bits of a fill that are another dtype's, come up by chance too
+// seldom.
+TEST(Grow, WhatIsRareIsDrawn) {
+  size_t beyond = 0, raising = 0, bits = 0;
+  for (uint64_t i = 0; i < 4000; ++i) {
+    const Case c = draw_case(14, i, pool());
+    size_t indexing = 0;
+    c.graph->for_each_node([&](NodeId id) {
+      const Node& node = c.graph->node(id);
+      indexing += family_of(*node.op) == Family::indexing;
+      const NodeId before = c.graph->previous(id);
+      const bool shown = node.op->full_name == "aten.view.dtype" && before != kNone && node.args[0].is_value();
+      bits += shown && c.graph->node(before).op->full_name == "aten.full_like" &&
+              c.graph->node(before).result() == node.args[0].value();
+    });
+    if (c.setting.values != oracle::Values::beyond || c.about != About::much) continue;
+    ++beyond;
+    raising += indexing > 1;
+  }
+  EXPECT_GT(beyond, 30u);
+  EXPECT_GT(raising, beyond / 2);
+  EXPECT_GT(bits, 8u);
+}
+
 TEST(Grow, OneSeedIsOneCase) {
   for (uint64_t i : {0, 7, 123}) {
     EXPECT_EQ(draw_case(3, i, pool()).text(), draw_case(3, i, pool()).text());

@@ -146,6 +146,10 @@ Habits draw_habits(const Pool& pool, const GrowOptions& options, Chooser& c) {
       if (!rows.empty()) h.favourites.push_back(c.pick(rows));
     }
   }
+  if (options.indexing) {
+    h.families[static_cast<size_t>(Family::indexing)] += 40;
+    h.favourites.clear();
+  }
   constexpr uint32_t kShares[] = {0, 2, 5, 10};
   if (options.writes) h.writing = c.pick(kShares);
   h.fresh = c.any_of<uint32_t>({2, 0, 5});
