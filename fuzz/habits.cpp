@@ -147,7 +147,8 @@ Habits draw_habits(const Pool& pool, const GrowOptions& options, Chooser& c) {
     }
   }
   if (options.indexing) {
-    h.families[static_cast<size_t>(Family::indexing)] += 40;
+    h.families[static_cast<size_t>(Family::indexing)] += 4 * std::accumulate(h.families.begin(), h.families.end(), 1u);
+    h.ops = std::max<size_t>(h.ops, 6);
     h.favourites.clear();
   }
   constexpr uint32_t kShares[] = {0, 2, 5, 10};

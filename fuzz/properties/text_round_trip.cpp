@@ -29,7 +29,8 @@ std::string lost_in_text(const Graph& graph, const PrintOptions& options) {
 namespace {
 std::optional<Failure> holds(Subject& subject) {
   std::string lost = lost_in_text(subject.graph(), {});
-  if (lost.empty()) {
+  constexpr uint64_t kEvery = 4;
+  if (lost.empty() && subject.setting().seed / 4 % kEvery == 0) {
     // What graphs of calls have little of: literals of each kind, strings, inputs that are no tensors, facts.
     RandomChooser choose(subject.setting().seed);
     const bool types = choose.flip(), provenance = choose.flip();
