@@ -67,7 +67,7 @@ std::optional<Failure> misjudged_call(std::span<const OpDef* const> rows, uint64
       if (predicted.raised) return failure("refused", predicted.text);
       if (predicted.broken) continue;  // legal, and the row says that it does not serve it
       auto differs = otherwise_in_eager(op, call);
-      if (!differs && choose.flip()) differs = otherwise_with_symbols(call, choose);
+      if (!differs && choose.chance(1, 3)) differs = otherwise_with_symbols(call, choose);
       if (differs) return failure(name(differs->aspect), differs->text);
     } catch (const UserError& error) {
       return failure("refused", error.what());
