@@ -84,7 +84,7 @@ TEST(Grow, WhatIsRareIsDrawn) {
     raising += indexing > 1;
   }
   EXPECT_GT(beyond, 30u);
-  EXPECT_GT(raising, beyond / 3);
+  EXPECT_GT(raising, beyond / 4);
   EXPECT_GT(bits, 8u);
 }
 

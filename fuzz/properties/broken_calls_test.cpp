@@ -37,6 +37,13 @@ TEST(BrokenCalls, MayHaveNoElementsWhereOnlyTheRunKnows) {
   EXPECT_FALSE(failure) << failure->key() << "\n" << failure->detail;
 }
 
+// What no integer type holds its row's words excuse, whichever it is.
+TEST(BrokenCalls, MayBeRefusedForEachIntegersReach) {
+  const OpDef* const rows[] = {op_table().find("aten.mse_loss_backward")};
+  const auto failure = wrongly_taken_call(rows, 5, 20000);
+  EXPECT_FALSE(failure) << failure->key() << "\n" << failure->detail;
+}
+
 TEST(BrokenCalls, AreNotTakenByTheRows) {
   for (const auto& row : op_table().rows()) {
     if (!row->generate || !row->infer) continue;

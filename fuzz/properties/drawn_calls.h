@@ -10,7 +10,8 @@ namespace lenz::fuzz {
 // Those that have a generator, and a rule to ask.
 std::span<const OpDef* const> rows_that_are_drawn();
 
-// Eager's kernels for convolutions of half floats die of calls that are legal: of large strides, say.
+// Eager's kernels for convolutions die of calls that are legal: of half floats of large strides, say, or where the row
+// says so.
 bool eager_may_die(const OpDef& op, const DrawnCall& call);
 
 // Draws so many calls of these rows, and says which of them its own rule refuses, or says otherwise of than eager.

@@ -43,6 +43,13 @@ TEST(DrawnCalls, AreHeldToThemselvesWithOpenSizes) {
   EXPECT_EQ(failure->key(), "drawn_calls | rule of aten.cumsum | symbolic");
 }
 
+TEST(DrawnCalls, AreNotRunWhereEagerDies) {
+  RandomChooser choose(1);
+  const OpDef &conv = *op_table().find("aten.conv1d"), &sum = *op_table().find("aten.sum");
+  EXPECT_TRUE(eager_may_die(conv, draw_call(conv, op_table(), choose)));
+  EXPECT_FALSE(eager_may_die(sum, draw_call(sum, op_table(), choose)));
+}
+
 TEST(DrawnCalls, AreTakenByTheRows) {
   for (const auto& row : op_table().rows()) {
     if (!row->generate || !row->infer) continue;
