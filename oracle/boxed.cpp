@@ -201,6 +201,31 @@ struct Manner {
   }
 };
 
+// Whether an index is out of range where libtorch does not look: what it reads and writes elsewhere is nobody's, and
+// may kill anybody later.
+using Trust = bool (*)(const std::vector<c10::IValue>& operands);
+bool outside(const at::Tensor& indices, int64_t size) {
+  return indices.numel() > 0 && (indices.min().item<int64_t>() < 0 || indices.max().item<int64_t>() >= size);
+}
+Trust trusted_by(const std::string& packet) {
+  if (packet == "embedding_dense_backward")  // op name: if told to, it counts how often each is there
+    return [](const auto& operands) {
+      return operands[4].toBool() && outside(operands[1].toTensor(), operands[2].toInt());
+    };
+  if (packet == "nll_loss_backward")  // op name: of a loss for each row it looks at no target
+    return [](const auto& operands) {
+      const at::Tensor &self = operands[1].toTensor(), &target = operands[2].toTensor();
+      return operands[4].toInt() == 0 && self.dim() > 0 &&
+             outside(target.masked_select(target.ne(operands[5].toInt())), self.size(-1));
+    };
+  if (packet == "max_pool2d_with_indices_backward")  // op name: it adds where they say
+    return [](const auto& operands) {
+      const at::Tensor& self = operands[1].toTensor();
+      return self.dim() >= 2 && outside(operands[7].toTensor(), self.size(-1) * self.size(-2));
+    };
+  return nullptr;
+}
+
 // Whether eager makes the view of other views, and its schema does not say that it is one: whoever materialises lazy
 // conjugates and negatives below autograd would copy it.
 bool is_unsaid_view(const OpDef& op, const c10::FunctionSchema& schema) {
@@ -220,6 +245,7 @@ struct Boxed::Impl {
     std::optional<DirectCall> direct;
     bool in_place = false;     // what libtorch has in place alone: it runs on a copy
     bool unsaid_view = false;  // is_unsaid_view
+    Trust trusts_a_wrong_index = nullptr;
   };
 
   const Found& find(const OpDef& op) {
@@ -248,6 +274,7 @@ struct Boxed::Impl {
     }
     if (!found.handle) return found;
     found.unsaid_view = is_unsaid_view(op, found.handle->schema());
+    found.trusts_a_wrong_index = trusted_by(op.schema.packet);
     if (!found.in_place && !found.unsaid_view) found.direct = DirectCall::of(*found.handle);
     return found;
   }
@@ -368,20 +395,6 @@ uint64_t Boxed::draw_seed() {
   return at::check_generator<at::CPUGeneratorImpl>(generator)->random64();
 }
 
-namespace {
-// Whether an index is out of range where libtorch does not look: what it writes elsewhere may kill anybody later.
-bool trusts_a_wrong_index(const std::string& op, const std::vector<c10::IValue>& operands) {
-  const auto outside = [](const at::Tensor& indices, int64_t size) {
-    return indices.numel() > 0 && (indices.min().item<int64_t>() < 0 || indices.max().item<int64_t>() >= size);
-  };
-  if (op == "aten.embedding_dense_backward" && operands[4].toBool())  // op name: it counts how often each is there
-    return outside(operands[1].toTensor(), operands[2].toInt());
-  if (op != "aten.max_pool2d_with_indices_backward") return false;  // op name: it adds where they say
-  const at::Tensor& self = operands[1].toTensor();
-  return self.dim() >= 2 && outside(operands[7].toTensor(), self.size(-1) * self.size(-2));
-}
-}  // namespace
-
 Outcome Boxed::run(const OpDef& op, std::span<const Arg> args, std::span<const RunValue> values,
                    const SymValues& symbols) {
   Outcome outcome;
@@ -392,7 +405,7 @@ Outcome Boxed::run(const OpDef& op, std::span<const Arg> args, std::span<const R
 void Boxed::run(const OpDef& op, std::span<const Arg> args, std::span<const RunValue> values, const SymValues& symbols,
                 Outcome& outcome) {
   outcome.clear();
-  const auto& [name_hash, handle, direct, in_place, unsaid_view] = impl_->find(op);
+  const auto& [name_hash, handle, direct, in_place, unsaid_view, trusts_a_wrong_index] = impl_->find(op);
   if (!handle) throw Unsupported("libtorch has no op " + op.full_name);
   const auto& params = handle->schema().arguments();
   if (params.size() != args.size()) throw Unsupported(op.full_name + " has other parameters in libtorch");
@@ -427,7 +440,7 @@ void Boxed::run(const OpDef& op, std::span<const Arg> args, std::span<const RunV
         stack.push_back(convert(args[i], *params[i].real_type(), op.schema.params[i].type.list_size));
     }
     if (in_place && !stack.empty() && stack[0].isTensor()) stack[0] = stack[0].toTensor().clone();
-    if (DyingCalls::any() && device_ == DeviceKind::cpu && trusts_a_wrong_index(op.full_name, stack))
+    if (trusts_a_wrong_index && device_ == DeviceKind::cpu && trusts_a_wrong_index(stack))
       throw Unsupported("libtorch writes beyond its memory, for an index is out of range, in " + op.full_name);
     if (DyingCalls::any())
       DyingCalls::run(op.full_name, [&] { handle->callBoxed(&stack); });

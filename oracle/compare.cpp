@@ -122,6 +122,16 @@ size_t first_of_storage(const std::vector<CallersValue>& all, size_t i) {
   return i;
 }
 
+// Who asks for the memory itself gets other numbers where a tensor is read otherwise than eager's is.
+std::string reading(const CallersValue& held) {
+  if (held.seen.kind != TypeKind::tensor) return "";
+  const Lazy lazy = lazy_of(held.value);
+  if (!lazy.conjugate && !lazy.negate) return "read as it lies in memory";
+  return std::string("read lazily ") + (!lazy.negate     ? "conjugated"
+                                        : lazy.conjugate ? "conjugated and negated"
+                                                         : "negated");
+}
+
 Mismatch mismatch(Rung rung, std::string what, std::string expected, std::string got) {
   Mismatch m;
   m.rung = rung;
@@ -221,6 +231,8 @@ std::optional<Mismatch> compare_outside(const Graph& graph, const Execution& exp
   for (size_t i = 0; i < a.size(); ++i)
     if (std::string x = outside(a[i].seen), y = outside(b[i].seen); x != y)
       return mismatch(Rung::metadata, a[i].what, x, y);
+  for (size_t i = 0; i < a.size(); ++i)
+    if (std::string x = reading(a[i]), y = reading(b[i]); x != y) return mismatch(Rung::metadata, a[i].what, x, y);
   for (size_t i = 0; i < a.size(); ++i) {
     if (a[i].seen.kind != TypeKind::tensor) continue;
     size_t x = first_of_storage(a, i), y = first_of_storage(b, i);

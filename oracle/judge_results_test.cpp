@@ -1,108 +1,15 @@
 // Files of results: right ones, wrong ones, and files that are no results.
-#include "oracle/judge_results.h"
+#include "oracle/judge_results_test.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-#include <unistd.h>
-
-#include <cstring>
-#include <fstream>
 #include <functional>
-#include <nlohmann/json.hpp>
 
 #include "compiler/base/json_schema.h"
-#include "compiler/graph/npz.h"
-#include "compiler/graph/text.h"
-#include "compiler/ops/op_table.h"
 #include "oracle/commands.h"
-#include "oracle/compare.h"
 #include "oracle/element_compare.h"
 #include "oracle/tensors.h"
-#include "oracle/values_file.h"
 
 namespace lenz::oracle {
 namespace {
-
-constexpr std::string_view kText = R"(graph @g(%x: f32[3, 4], %w: f32[4, 5], %s: f32[5] mut) {
-  %y = aten.mm(%x, %w)
-  %t = aten.transpose(%y, 0, 1)
-  %n = aten.add_(%s, 1.0)
-  %h = aten.to(%y, dtype=bf16)
-  %i = aten.argmax(%y, 1)
-  return %t, %h, %i, %n
-})";
-
-using Arrays = std::vector<std::pair<std::string, NpyArray>>;
-
-NpyArray& array(Arrays& arrays, const std::string& key) {
-  for (auto& [k, a] : arrays)
-    if (k == key) return a;
-  throw InternalError("no " + key);
-}
-void drop(Arrays& arrays, const std::string& key) {
-  std::erase_if(arrays, [&](const auto& entry) { return entry.first == key; });
-}
-nlohmann::json told(Arrays& arrays) {
-  const auto& bytes = array(arrays, "lenz").bytes;
-  return nlohmann::json::parse(std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
-}
-void tell(Arrays& arrays, const nlohmann::json& json) {
-  std::string text = json.dump();
-  NpyArray& a = array(arrays, "lenz");
-  a.shape = {static_cast<int64_t>(text.size())};
-  a.bytes.resize(text.size());
-  std::memcpy(a.bytes.data(), text.data(), text.size());
-}
-
-class JudgeResults : public testing::Test {
- protected:
-  void SetUp() override {
-    folder_ = testing::TempDir() + "judge_results_" + std::to_string(getpid()) + "_";
-    std::ofstream(folder_ + "g.lenz") << kText;
-    options_.seed = 3;
-    options_.results = folder_ + "y.npz";
-    graph_ = parse_graph(kText, op_table());
-    computed_by_eager();
-  }
-
-  // `arrays_`: what eager makes of the graph's drawn inputs, and what a file says of it.
-  void computed_by_eager() {
-    Boxed boxed(DeviceKind::cpu);
-    write_results(options_.results, *graph_,
-                  Executor(boxed).run(*graph_, draw_inputs(*graph_, boxed, {}, Values::ordinary, options_.seed)));
-    NpzReader reader(options_.results);
-    arrays_.clear();
-    for (const std::string& key : reader.keys()) arrays_.emplace_back(key, reader.read(key));
-  }
-
-  ResultsVerdict judged() {
-    write_npz(options_.results, arrays_);
-    return judge_results(*graph_, options_);
-  }
-  std::string refusal() {
-    try {
-      judged();
-    } catch (const UserError& error) {
-      return error.what();
-    }
-    return "accepted";
-  }
-  void expect_wrong(Rung rung, const std::string& what) {
-    ResultsVerdict v = judged();
-    ASSERT_TRUE(v.mismatch);
-    EXPECT_EQ(v.code, ExitCode::wrong);
-    EXPECT_EQ(v.mismatch->rung, rung) << v.mismatch->summary();
-    EXPECT_THAT(v.mismatch->what, testing::HasSubstr(what));
-  }
-  float& number(const std::string& key, size_t i) {
-    return reinterpret_cast<float*>(array(arrays_, key).bytes.data())[i];
-  }
-
-  std::string folder_;
-  std::unique_ptr<Graph> graph_;
-  Arrays arrays_;
-  JudgeOptions options_;
-};
 
 TEST_F(JudgeResults, RightOnesAgree) {
   ResultsVerdict v = judged();
@@ -174,23 +81,6 @@ TEST_F(JudgeResults, BitsAreTakenForTheDtypesThatNumpyLacks) {
   array(arrays_, "out1").dtype = Dtype::i16;
   array(arrays_, "out0").bytes[3] ^= std::byte{1};
   expect_wrong(Rung::bound, "output 0");
-}
-
-TEST_F(JudgeResults, NoMemoryIsTakenForALayoutThatIsWrongAnyway) {
-  const Arrays right = arrays_;
-  for (const auto& [field, value] : std::vector<std::pair<const char*, nlohmann::json>>{
-           {"offset", int64_t{1} << 55}, {"strides", {int64_t{1} << 50, 1}}, {"offset", 1'000'000'000}}) {
-    arrays_ = right;
-    nlohmann::json j = told(arrays_);
-    j["out0"][field] = value;
-    tell(arrays_, j);
-    expect_wrong(Rung::metadata, "output 0");
-    arrays_ = right;
-    j = told(arrays_);
-    j["s"][field] = field == std::string("offset") ? value : nlohmann::json{int64_t{1} << 50};
-    tell(arrays_, j);
-    expect_wrong(Rung::metadata, "input %s afterwards");
-  }
 }
 
 TEST_F(JudgeResults, FilesThatAreNoResultsAreRefused) {
@@ -346,60 +236,6 @@ TEST_F(JudgeResults, NaNInEveryInputIsExpectedInEveryResult) {
   EXPECT_EQ(judged(numbers), ExitCode::wrong);
 }
 
-TEST_F(JudgeResults, WhatIsSaidOfAnInputsMemoryIsJudged) {
-  const Arrays right = arrays_;
-  const auto with = [&](const char* key, const char* field, const nlohmann::json& value) {
-    arrays_ = right;
-    nlohmann::json j = told(arrays_);
-    j[key][field] = value;
-    tell(arrays_, j);
-  };
-  with("s", "shares", "out0");
-  expect_wrong(Rung::aliasing, "output 3");
-  with("s", "shares", "x");
-  expect_wrong(Rung::aliasing, "afterwards");
-  with("s", "strides", {7});
-  nlohmann::json j = told(arrays_);
-  j["out3"]["strides"] = {7};
-  tell(arrays_, j);
-  expect_wrong(Rung::metadata, "output 3");
-  j["out3"]["strides"] = {1};
-  j["out3"].erase("shares");
-  tell(arrays_, j);
-  expect_wrong(Rung::metadata, "input %s afterwards");
-  with("s", "sizes", {1, 5});
-  EXPECT_THAT(refusal(), testing::HasSubstr("array s has another shape than the entry `lenz` says"));
-  for (const char* key : {"s", "out0"}) {
-    with(key, "strdies", {1});
-    EXPECT_THAT(refusal(), testing::AllOf(testing::HasSubstr(std::string(key) + " has an unknown field strdies"),
-                                          testing::HasSubstr("did you mean strides")));
-    with(key, "shares", "nobody");
-    EXPECT_THAT(refusal(), testing::HasSubstr("shares memory with nobody, which is no other tensor of the run"));
-  }
-  arrays_ = right;
-  j = told(arrays_);
-  j["out1"] = 5;
-  tell(arrays_, j);
-  EXPECT_THAT(refusal(), testing::HasSubstr("the entry `lenz`: out1 is no object"));
-}
-
-TEST_F(JudgeResults, WrongElementsWhereSharingIsAssumedAreWrong) {
-  graph_ = parse_graph(R"(graph @g(%x: f32[8]) {
-    %b = aten.add(%x, 1.0) %c = aten.slice(%b, 0, 0, 4) %e = aten.expand(%b, [2, 8])
-    return %b, %c, %e
-  })",
-                       op_table());
-  computed_by_eager();
-  drop(arrays_, "lenz");
-  const Arrays right = arrays_;
-  EXPECT_EQ(judged().code, ExitCode::fine);
-  number("out1", 2) += 1;
-  expect_wrong(Rung::bound, "output 1");
-  arrays_ = right;
-  number("out2", 9) += 1;
-  expect_wrong(Rung::metadata, "output 2");
-}
-
 TEST_F(JudgeResults, InputsMayHaveTheNamesOfResults) {
   graph_ = parse_graph(R"(graph @g(%out1: f32[3], %out0: f32[3] mut, %lenz: f32[3] mut) {
     %a = aten.add_(%out0, %out1) %b = aten.neg(%lenz) %c = aten.add_(%lenz, 1.0)
@@ -472,48 +308,6 @@ TEST_F(JudgeResults, SmallResultsOfUncertainOperandsAreNumbersToo) {
     EXPECT_EQ(judged().code, ExitCode::wrong) << key;
     arrays_ = right;
   }
-}
-
-// Views that conjugate or negate when they are read, of an input and of what is computed, in memory that others read
-// as it is.
-TEST_F(JudgeResults, LazyViewsHoldInMemoryWhatTheyAreReadFrom) {
-  graph_ = parse_graph(R"(graph @g(%x: c64[2, 3] mut) {
-    %w = aten.mul_(%x, 2.0) %y = aten.mul(%x, 3.0) %c = aten.conj(%x) %a = aten.adjoint(%y) %i = aten.imag(%c)
-    return %c, %x, %a, %y, %i
-  })",
-                       op_table());
-  computed_by_eager();
-  ResultsVerdict own = judged();
-  EXPECT_EQ(own.code, ExitCode::fine) << (own.mismatch ? own.mismatch->summary() : own.why);
-  const Arrays right = arrays_;
-  number("out2", 1) *= -1;  // read as it lies in memory
-  EXPECT_THAT(refusal(), testing::HasSubstr("contradicts"));
-  arrays_ = right;
-  nlohmann::json j = told(arrays_);
-  j["out4"]["lazy"] = {"conjugate"};
-  tell(arrays_, j);
-  EXPECT_THAT(refusal(), testing::HasSubstr("not read so lazily"));
-  j["out4"]["lazy"] = "negate";
-  tell(arrays_, j);
-  EXPECT_THAT(refusal(), testing::HasSubstr("no list"));
-  arrays_ = right;
-  drop(arrays_, "lenz");  // of whoever says nothing
-  EXPECT_EQ(judged().code, ExitCode::fine);
-}
-
-// An element that is written several times is what the last write made, and which one that is nobody says.
-TEST_F(JudgeResults, WritesToElementsThatShareMemoryHangOnTheirOrder) {
-  graph_ = parse_graph(
-      "graph @g(%x: f64[3, 7] strides [1, 2] mut init uniform(2, 4, seed=1)) { %y = aten.acosh(%x, out=%x) return %y }",
-      op_table());
-  computed_by_eager();
-  for (const char* key : {"x", "out0"}) {
-    auto* numbers = reinterpret_cast<double*>(array(arrays_, key).bytes.data());
-    for (size_t i = 0; i < 21; ++i) numbers[i] = 0.25;
-  }
-  const ResultsVerdict other = judged();
-  EXPECT_EQ(other.code, ExitCode::not_covered);
-  EXPECT_THAT(other.why, testing::HasSubstr("share places: aten.acosh.out"));
 }
 
 TEST_F(JudgeResults, ABoolIsZeroOrOne) {

@@ -179,12 +179,9 @@ class ResultsReader {
     Lazy lazy;
     bool fine = told.is_array();
     for (size_t i = 0; fine && i < told.size(); ++i) {
-      if (told[i] == "conjugate")
-        lazy.conjugate = true;
-      else if (told[i] == "negate")
-        lazy.negate = true;
-      else
-        fine = false;
+      bool& word = told[i] == "conjugate" ? lazy.conjugate : lazy.negate;
+      fine = (told[i] == "conjugate" || told[i] == "negate") && !word;  // once each
+      word = true;
     }
     if ((lazy.conjugate && !is_complex(dtype)) || (lazy.negate && dtype == Dtype::b8))
       fail("the entry `lenz`: " + key + " is " + std::string(name(dtype)) + ", which is not read so lazily");

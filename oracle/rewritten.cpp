@@ -105,12 +105,21 @@ bool looks_at_bools(const Graph& graph) {
   return any;
 }
 
+// Of floats, as of a number of another kind.
+bool looks_at_bits(const Graph& graph, const Node& node) {
+  if (!node.op->full_name.starts_with("aten.view") || !node.args[0].is_value()) return false;  // op name: as above
+  const Type &of = graph.type(node.args[0].value()), &as = graph.type(node.result());
+  return of.is_tensor() && as.is_tensor() && is_inexact(of.dtype) && to_real(as.dtype) != to_real(of.dtype);
+}
+
 // Which sign a NaN has is nobody's promise, and eager's own kernels for vectors and for single elements give it others.
 bool shows_signs_of_nan(const Graph& graph) {
   bool any = std::ranges::any_of(graph.subgraphs, [](const auto& sub) { return shows_signs_of_nan(*sub); });
   graph.for_each_node([&](NodeId id) {
-    const ScalarRow* row = find_scalar(graph.node(id).op->scalar);
-    any = any || (row && row->dtypes.has(Dtype::f32) && reads_signs_of_nan(*row, Dtype::f32));
+    const Node& node = graph.node(id);
+    const ScalarRow* row = find_scalar(node.op->scalar);
+    any = any || (row && row->dtypes.has(Dtype::f32) && reads_signs_of_nan(*row, Dtype::f32)) ||
+          looks_at_bits(graph, node);
   });
   return any;
 }

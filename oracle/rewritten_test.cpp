@@ -25,7 +25,9 @@ TEST(Rewritten, SignsOfNanAreNobodysPromise) {
   const std::string nan = "  %n = aten.mul(%x, nan) ", negative = "  %m = aten.mul(%x, nan) %n = aten.neg(%m) ";
   EXPECT_FALSE(differ(nan + "%r = aten.signbit(%n)", negative + "%r = aten.signbit(%n)"));
   EXPECT_FALSE(differ(nan + "%r = aten.copysign(%x, %n)", negative + "%r = aten.copysign(%x, %n)"));
+  EXPECT_FALSE(differ(nan + "%r = aten.view(%n, i32)", negative + "%r = aten.view(%n, i32)"));
   // Of numbers they are.
+  EXPECT_TRUE(differ("  %r = aten.view(%x, i32)", "  %n = aten.neg(%x) %r = aten.view(%n, i32)"));
   EXPECT_TRUE(differ("  %r = aten.signbit(%x)", "  %n = aten.neg(%x) %r = aten.signbit(%n)"));
   // Whether it is one does not hang on its sign.
   EXPECT_TRUE(differ(nan + "%r = aten.isnan(%n)", "  %r = aten.isnan(%x)"));

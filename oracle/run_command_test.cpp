@@ -148,7 +148,10 @@ TEST_F(RunCommand, ACallThatLibtorchDiesOfIsNamed) {
   write("counted.lenz",
         "graph @g(%g: f32[6, 3], %i: i64[6] init integers(4, 9, seed=1)) "
         "{ %r = aten.embedding_dense_backward(%g, %i, 8, -1, true) return %r }");
-  for (const char* lost : {"lost.lenz", "counted.lenz"})
+  write("target.lenz",
+        "graph @g(%g: f32[2], %x: f32[2, 2], %t: i64[2] init integers(5, 9, seed=1), %n: f32[]) "
+        "{ %r = aten.nll_loss_backward(%g, %x, %t, none, 0, -100, %n) return %r }");
+  for (const char* lost : {"lost.lenz", "counted.lenz", "target.lenz"})
     for (const Said& said : {run({"--on", "eager"}, lost), check({"--seeds", "1"}, lost)}) {
       EXPECT_EQ(said.code, ExitCode::not_covered) << lost << said.text;
       EXPECT_THAT(said.text, HasSubstr("writes beyond its memory"));

@@ -17,19 +17,24 @@ std::string_view name(Refusal refusal) {
 }
 
 namespace {
-// Whether a view is made of it: then views see, beside its type, whether it is lazily conjugated or negated itself.
-bool is_viewed(const Graph& graph, ValueId v) {
+// Whether anybody tells a lazily conjugated, or negated, tensor from one whose memory holds what it shows: views of it,
+// bodies that may make some, and the caller.
+bool laziness_is_seen(const Graph& graph, ValueId v) {
   return std::ranges::any_of(graph.value(v).users, [&](NodeId user) {
-    return user != kOutputs && (graph.node(user).op->has(Trait::view) || graph.node(user).op->has(Trait::maybe_view));
+    if (user == kOutputs) return true;
+    const OpDef& op = *graph.node(user).op;
+    return op.has(Trait::view) || op.has(Trait::maybe_view) || op.has(Trait::structural);
   });
+}
+bool reads_otherwise(const Graph& graph, ValueId from, ValueId to) {
+  return graph.storage(from) != graph.storage(to) && laziness_is_seen(graph, from) &&
+         laziness(graph, from) != laziness(graph, to);
 }
 }  // namespace
 
 Refusal may_replace(const Graph& graph, AliasClasses& aliases, ValueId from, ValueId to) {
   if (&graph.type(from) != &graph.type(to)) return Refusal::type;
-  if (graph.storage(from) != graph.storage(to) && is_viewed(graph, from) &&
-      laziness(graph, from) != laziness(graph, to))
-    return Refusal::type;
+  if (reads_otherwise(graph, from, to)) return Refusal::type;
   if (aliases.shared(from, to)) return Refusal::none;
   if (aliases.is_written(from) || aliases.is_written(to)) return Refusal::written;
   return aliases.may_merge(from, to) ? Refusal::none : Refusal::aliasing;
@@ -348,6 +353,7 @@ class Rewriter {
         if (!aliases_.shared(from, to) && !owned_by_match && !aliases_.may_leave(from)) return Refusal::aliasing;
         continue;
       }
+      if (reads_otherwise(graph_, from, to)) return Refusal::type;
       if (!owned_by_match && !aliases_.may_leave(from)) return Refusal::aliasing;
       auto [at, first] = stands_for.emplace(storage, from);
       if (!first && !aliases_.may_merge(at->second, from)) return Refusal::aliasing;

@@ -21,7 +21,7 @@ namespace lenz {
 
 enum class Refusal : uint8_t {
   none,
-  type,       // the replacement's type differs, or what views see beyond it
+  type,       // the replacement's type differs, or what views and callers see beyond it
   aliasing,   // outputs or inputs would share memory that they don't share, or no longer
   written,    // memory involved is written to
   effects,    // a matched node does more than compute

@@ -49,9 +49,11 @@ constexpr std::string_view kRules = R"(
   }
 
   # x - (-y) = x + y; a float is negated exactly, an integer modulo 2^n: its own n, so it must not be promoted behind.
+  # Not of complex numbers: what is subtracted is multiplied by -1 there, and inf * 0 is NaN.
   rule minus_negative {
     %n = aten.neg(%y)
     %r = aten.sub.Tensor(%x, %n)
+    where dtype(%r) in real
     either { where dtype(%y) in floats } or { where dtype(%y) == dtype(%r) }
     shared %n
     replace %r { %s = aten.add.Tensor(%x, %y) return %s }
@@ -60,6 +62,7 @@ constexpr std::string_view kRules = R"(
   rule plus_negative {
     %n = aten.neg(%y)
     %r = aten.add.Tensor(%x, %n)
+    where dtype(%r) in real
     either { where dtype(%y) in floats } or { where dtype(%y) == dtype(%r) }
     shared %n
     replace %r { %s = aten.sub.Tensor(%x, %y) return %s }

@@ -4,6 +4,7 @@
 
 #include <numbers>
 
+#include "compiler/graph/alias.h"
 #include "compiler/graph/whole_numbers.h"
 #include "compiler/ops/rules/elementwise.h"
 #include "compiler/scalar/rounding.h"
@@ -406,6 +407,19 @@ at::Tensor loses_nan(const ScalarRow& row, Dtype compute, std::span<const Planes
   return at::any(lost).item<bool>() ? lost : at::Tensor();
 }
 
+// The call with a 1 for each integer that may be any: what stands for it may be the least one, and eager's kernels die
+// of some quotients of that. What they give for it is open in any case.
+Call without_open_integers(FlowContext& in, const Call& call) {
+  Call settled = call;
+  for (RunValue& v : settled.values) {
+    if (!v || !v->value.isTensor() || !at::isIntegralType(v->value.toTensor().scalar_type(), false)) continue;
+    const Planes planes = in.store.read(v->value.toTensor());
+    if (!planes.error.defined() || !at::any(planes.error.isinf()).item<bool>()) continue;
+    v = hold(at::where(planes.error.isinf(), at::ones({}, planes.value.options()), planes.value));
+  }
+  return settled;
+}
+
 bool is_arithmetic(const ScalarRow& row) {
   return row.error.rule == ErrorRule::product || row.error.rule == ErrorRule::quotient;
 }
@@ -413,9 +427,11 @@ bool is_arithmetic(const ScalarRow& row) {
 
 Outcome flow_elementwise(FlowContext& in, const Call& call, Dtype& result) {
   const ScalarRow& row = *find_scalar(call.op->scalar);
-  Outcome out = call.run_widened(in.boxed);
-  if (out.raised) return out;
   Dtype compute = compute_dtype(call, row);
+  const bool dies =
+      row.arity == 2 && row.defined && is_integral(compute, false) && !writes_operands(*call.op, call.args);
+  Outcome out = (dies ? without_open_integers(in, call) : call).run_widened(in.boxed);
+  if (out.raised) return out;
   result = row.result == ResultRule::target ? call.result_dtypes[0] : result_dtype(row, compute);
   at::Tensor value = out.results[0]->value.toTensor();
   std::vector<Planes> operands;

@@ -193,28 +193,32 @@ const KernelEmitter::InLanes& KernelEmitter::in_lanes_at(Dim address, bool from_
   AlongLanes& along = along_lanes();
   for (const InLanes& known : along.addresses)
     if (known.address == address && known.from_whole_vectors == from_whole_vectors) return known;
-  InLanes made{address, from_whole_vectors, apart(address, from_whole_vectors), 0};
-  if (!made.apart.empty()) made.of_first = along.space.simplify(address);
+  InLanes made{address, from_whole_vectors, apart(address, from_whole_vectors), 0, false};
+  if (!made.apart.empty()) {
+    made.of_first = along.space.simplify(address);
+    const auto stride = along.space.stride(address, 0);
+    made.by_ones = stride && stride->is(1);
+  }
   return along.addresses.emplace_back(std::move(made));
 }
 
 KernelEmitter::Place KernelEmitter::place(BufferId id, const DimVec& index, Frame& f) {
   const Dim address = address_of(id, index);
   const bool varies = std::ranges::any_of(index, [&](Dim d) { return f.dims.varies(d); });
-  if (!varies || !lane_axis_) return {f.dims(address), false, {}};
+  if (!varies || !lane_axis_) return {.address = f.dims(address)};
   DimCode first = f.dims;
   first.bind(lane_axis_->symbol, f.base);
-  if (first.varies(address)) return {f.dims(address), false, {}};  // positions, too
+  if (first.varies(address)) return {.address = f.dims(address)};  // positions, too
   const InLanes& known = in_lanes_at(address, f.whole_vectors);
   const std::vector<int64_t>& lanes = known.apart;
-  if (lanes.empty()) return {f.dims(address), false, {}, true};
+  if (lanes.empty()) return {.address = f.dims(address), .by_coordinates = true};
   llvm::Value* of_first = first(known.of_first);
   auto steps_of = [&](int64_t step) {
     return std::ranges::adjacent_find(lanes, [&](int64_t a, int64_t b) { return b != a + step; }) == lanes.end();
   };
-  if (steps_of(0)) return {of_first, false, {}};
-  if (steps_of(1)) return {of_first, true, {}};
-  return {of_first, false, lanes};
+  if (steps_of(0)) return {.address = of_first};
+  if (steps_of(1)) return {.address = of_first, .consecutive = true, .runs_on = known.by_ones};
+  return {.address = of_first, .apart = lanes};
 }
 
 llvm::Value* KernelEmitter::pointer(BufferId id, llvm::Value* address, int part) {
@@ -259,7 +263,7 @@ void KernelEmitter::load_everywhere(Ssa at, std::vector<Frame>& frames) {
   size_t f = 0;
   for (; lane_axis_ && wide_->loads_pairs(dtype) && f + 1 < frames.size(); f += 2) {
     const Place first = place(i.buffer, i.index, frames[f]);
-    if (!first.consecutive || frames[f].mask || frames[f + 1].mask) break;
+    if (!first.runs_on || frames[f].mask || frames[f + 1].mask) break;
     llvm::Value* both =
         b_.CreateAlignedLoad(pair_type(i.buffer), pointer(i.buffer, first.address, 0), alignment(i.buffer));
     const std::array<Lanes, 2> made = wide_->load_convert_pair(dtype, both);
@@ -400,7 +404,7 @@ void KernelEmitter::store_everywhere(const Store& s, std::vector<Frame>& frames)
   while (whole(f)) {
     const Place at = place(s.buffer, s.index, frames[f]);
     if (!at.consecutive) break;
-    const bool pair = !fits && wide_->stores_pairs(dtype) && whole(f + 1);
+    const bool pair = !fits && at.runs_on && wide_->stores_pairs(dtype) && whole(f + 1);
     stored.push_back({pair ? wide_->store_convert_pair(dtype, value(f), value(f + 1))
                            : wide_->store_convert(dtype, value(f), fits).value,
                       pointer(s.buffer, at.address, 0)});

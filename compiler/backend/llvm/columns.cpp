@@ -282,7 +282,7 @@ void KernelEmitter::fill(const Window& w, Frame& f) {
   places = b_.CreateSelect(f.mask, places, b_.CreateVectorSplat(static_cast<unsigned>(lanes_), first));
   llvm::Value* start = b_.CreateIntMinReduce(places, true);
   llvm::Value* span = b_.CreateSub(b_.CreateIntMaxReduce(places, true), start);
-  const Place numbers{b_.getInt64(0), true, {}};
+  const Place numbers{.address = b_.getInt64(0), .consecutive = true};
   llvm::Value* picks = b_.CreateSub(places, b_.CreateVectorSplat(static_cast<unsigned>(lanes_), start));
   llvm::Value* fits = b_.CreateICmpSLT(span, b_.getInt64(static_cast<uint64_t>(lanes_)));
   b_.CreateStore(places, entry_of(w.places, f, w.by_inner));

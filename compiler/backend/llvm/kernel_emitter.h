@@ -50,9 +50,10 @@ class KernelEmitter {
   };
 
   struct Place {
-    llvm::Value* address = nullptr;  // in elements: a scalar, or a vector
-    bool consecutive = false;        // scalar, of the first lane; the others follow
-    std::vector<int64_t> apart;      // scalar, of the first lane; so far from there each lane is. Else empty
+    llvm::Value* address = nullptr;   // in elements: a scalar, or a vector
+    bool consecutive = false;         // scalar, of the first lane; the others follow
+    bool runs_on = false;             // so, and the next vector follows this one
+    std::vector<int64_t> apart = {};  // scalar, of the first lane; so far from there each lane is. Else empty
     bool by_coordinates = false;  // of each lane, and not by what data decide: often they are neighbours all the same
     bool wide() const { return consecutive || !apart.empty() || address->getType()->isVectorTy(); }
   };
@@ -216,6 +217,7 @@ class KernelEmitter {
     bool from_whole_vectors;
     std::vector<int64_t> apart;  // how far each lane is from the first one; empty: that hangs on more than the lane
     Dim of_first;                // unless it is empty
+    bool by_ones;                // each point of the lane axis lies behind the one before
   };
   struct AlongLanes {
     loops::Axis axis;

@@ -42,6 +42,9 @@ const Moved kMoves[] = {
     {"i*2", "i*3", 21, 31, 11},
     {"i*3", "i", 119, 40, 40, "i32"},
     {"i*4", "i", 157, 40, 40, "u8"},
+    {"i // 16 * 20 + i % 16", "i", 80, 64, 64, "bf16"},  // two vectors at once only where one follows the other
+    {"i", "i // 16 * 20 + i % 16", 64, 80, 64, "bf16"},
+    {"i % 16", "i", 16, 64, 64, "bf16"},
 };
 
 TEST(Windows, MoveTheSameElements) {

@@ -18,11 +18,14 @@ inline constexpr std::string_view kArangeFromLoops = LENZ_ARANGE("$start", "1");
 inline constexpr std::string_view kArangeByLoops = LENZ_ARANGE("$start", "$step");
 #undef LENZ_ARANGE
 
-// The first half counts from the start, the other one from the end; both as numbers of the dtype. A single step is the
-// start itself. Whole numbers are cut off what is rounded once, as eager does: 1 - 2/3 * 3 is below -1 by that.
 // So many steps, of complex numbers by their parts.
 #define LENZ_MANY(k) "choose(is_complex($t), complex(real(step) * " k ", imag(step) * " k "), step * " k ")"
-#define LENZ_SPACED(from, to, value) \
+// The first half counts from the start, the other one from the end; both as numbers of the dtype. A single step is the
+// start itself. Whole numbers are cut off what eager rounds: once between them, where 1 - 2/3 * 3 is below -1 by that,
+// and twice for the exponents of powers.
+#define LENZ_ONCE(a, b, c) "fma(" a ", " b ", " c ")"
+#define LENZ_TWICE(a, b, c) c " + " a " * " b
+#define LENZ_SPACED(from, to, value, sum) \
   "$t = choose(is_integral(dtype(%out)), f64, accumulates(dtype(%out))) $r = real_dtype($t) "                         \
   "for $i in shape(%out) { "                                                                      \
   "  if $steps == 1 { $t = choose(is_complex(dtype(%out)), c128, f64) v = to(" from               \
@@ -35,7 +38,7 @@ inline constexpr std::string_view kArangeByLoops = LENZ_ARANGE("$start", "$step"
   "    $k = at($i, 0) "                                                                           \
   "    step = y - x n = to(max($steps - 1, 1), $r) step = choose(is_complex($t), complex(real(step) / n, imag(step) / n), step / n) "                                              \
   "    if is_integral(dtype(%out)) { "                                                            \
-  "      v = where($k < ($steps // 2), fma(step, to($k, $r), x), fma(0 - step, to($steps - 1 - $k, $r), y)) " \
+  "      v = where($k < ($steps // 2), " sum("step", "to($k, $r)", "x") ", " sum("(0 - step)", "to($steps - 1 - $k, $r)", "y") ") " \
   "    } else { "                                                                                 \
   "      v = where($k < ($steps // 2), x + " LENZ_MANY("to($k, $r)") ", y - " LENZ_MANY("to($steps - 1 - $k, $r)") ") " \
   "    } "                                                                                        \
@@ -47,18 +50,20 @@ inline constexpr std::string_view kArangeByLoops = LENZ_ARANGE("$start", "$step"
 #define LENZ_POWER                                                                                    \
   "choose($steps == 1 and is_complex($t) and $base > 0, complex(" LENZ_REAL_BASE " * cos(" LENZ_ANGLE \
   "), " LENZ_REAL_BASE " * sin(" LENZ_ANGLE ")), pow(to($base, $t), v))"
-inline constexpr std::string_view kLinspaceLoops = LENZ_SPACED("$start", "$end", "v");
-inline constexpr std::string_view kLinspaceTTLoops = LENZ_SPACED("%start[]", "%end[]", "v");
-inline constexpr std::string_view kLinspaceTSLoops = LENZ_SPACED("%start[]", "$end", "v");
-inline constexpr std::string_view kLinspaceSTLoops = LENZ_SPACED("$start", "%end[]", "v");
-inline constexpr std::string_view kLogspaceLoops = LENZ_SPACED("$start", "$end", LENZ_POWER);
-inline constexpr std::string_view kLogspaceTTLoops = LENZ_SPACED("%start[]", "%end[]", LENZ_POWER);
-inline constexpr std::string_view kLogspaceTSLoops = LENZ_SPACED("%start[]", "$end", LENZ_POWER);
-inline constexpr std::string_view kLogspaceSTLoops = LENZ_SPACED("$start", "%end[]", LENZ_POWER);
+inline constexpr std::string_view kLinspaceLoops = LENZ_SPACED("$start", "$end", "v", LENZ_ONCE);
+inline constexpr std::string_view kLinspaceTTLoops = LENZ_SPACED("%start[]", "%end[]", "v", LENZ_ONCE);
+inline constexpr std::string_view kLinspaceTSLoops = LENZ_SPACED("%start[]", "$end", "v", LENZ_ONCE);
+inline constexpr std::string_view kLinspaceSTLoops = LENZ_SPACED("$start", "%end[]", "v", LENZ_ONCE);
+inline constexpr std::string_view kLogspaceLoops = LENZ_SPACED("$start", "$end", LENZ_POWER, LENZ_TWICE);
+inline constexpr std::string_view kLogspaceTTLoops = LENZ_SPACED("%start[]", "%end[]", LENZ_POWER, LENZ_TWICE);
+inline constexpr std::string_view kLogspaceTSLoops = LENZ_SPACED("%start[]", "$end", LENZ_POWER, LENZ_TWICE);
+inline constexpr std::string_view kLogspaceSTLoops = LENZ_SPACED("$start", "%end[]", LENZ_POWER, LENZ_TWICE);
 #undef LENZ_POWER
 #undef LENZ_ANGLE
 #undef LENZ_REAL_BASE
 #undef LENZ_SPACED
+#undef LENZ_TWICE
+#undef LENZ_ONCE
 #undef LENZ_MANY
 
 // A class number beyond the last one raises.

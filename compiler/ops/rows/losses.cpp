@@ -222,11 +222,13 @@ void margins(RowSink& t) {
          if rank(%self) == 2 { %x = %self } else { %x = aten.reshape(%self, [1, numel(%self)]) }
          $rows = size(%x, 0)
          %t = aten.reshape(%target, [$rows, 1])
-         %z = aten.clamp_min(aten.add(aten.rsub(aten.gather(%x, 1, %t), $margin), %x), 0)
+         %z = aten.add(aten.rsub(aten.gather(%x, 1, %t), $margin), %x)
+         %z = aten.where(aten.isnan(%z), 0.0, aten.clamp_min(%z, 0))
          if $p == 2 { %z = aten.mul(%z, %z) }
          if given($weight) {
-           %w = aten.index_select(%weight, 0, aten.reshape(%t, [$rows]))
-           %z = aten.mul(%z, aten.reshape(%w, [$rows, 1]))
+           %w = aten.reshape(aten.index_select(%weight, 0, aten.reshape(%t, [$rows])), [$rows, 1])
+           %beyond = aten.where(aten.gt(%z, 0), aten.mul(%z, %w), 0.0)
+           %z = aten.where(aten.isfinite(%w), aten.mul(%z, %w), %beyond)
          }
          %others = aten.scatter(%z, 1, %t, 0)
          %l = aten.reshape(aten.div(aten.sum(%others, [1]), size(%x, 1)), shape(%target)))" LENZ_REDUCED,

@@ -55,6 +55,26 @@ Dim bound_dim(Infer& in, Dim d, const Binding& binding) {
   });
 }
 
+// What a sub-graph assumes of its sizes, its caller has to: its types are those of such sizes alone.
+void require_assumed(Infer& in, const Graph& sub, const Binding& binding) {
+  const auto said = [&](Dim d) {
+    bool all = true;
+    for_each_symbol(d, [&](const SymNode* s) { all = all && binding.contains(s); });
+    return all;
+  };
+  const auto require = [&](const Cond& c) {
+    in.require(Cond{c.rel, bound_dim(in, c.lhs, binding), bound_dim(in, c.rhs, binding)},
+               "@" + sub.name + " assumes " + to_string(c));
+  };
+  for (const Cond& c : sub.assumptions.guards())
+    if (said(c.lhs) && said(c.rhs)) require(c);
+  for (const auto& [symbol, actual] : binding) {
+    const Range range = sub.assumptions.known().range(Dim(symbol));
+    if (range.low) require(le(*range.low, Dim(symbol)));
+    if (range.high) require(le(Dim(symbol), *range.high));
+  }
+}
+
 // Binds the sub-graph's symbols by matching its inputs with what it is called with.
 Binding bind(Infer& in, const Graph& sub, std::span<const Type* const> actual) {
   if (sub.inputs().size() != actual.size())
@@ -79,6 +99,7 @@ Binding bind(Infer& in, const Graph& sub, std::span<const Type* const> actual) {
                  where + " is written to: strides differ");
     in.require(eq(bound_dim(in, formal.offset, binding), given.offset), where + " is written to: offsets differ");
   }
+  require_assumed(in, sub, binding);
   return binding;
 }
 
