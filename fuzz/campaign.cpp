@@ -110,6 +110,7 @@ class Campaign {
     for (const Property* p : options_.only) only.push_back(p->name);
     json all = {{"only", only}, {"target", options_.target}, {"first", options_.first}};
     if (options_.source) all["cases_are"] = options_.cases_are;
+    if (!options_.leave_out.empty()) all["leave_out"] = options_.leave_out;
     return all;
   }
 
@@ -172,7 +173,9 @@ class Campaign {
       const uint64_t number = batches[task].first + death.place.index;
       if (death.text() == kKilled && killed[task].insert(number).second) return true;
       dead[task].push_back({number, death.place.phase, death.text()});
-      if (std::ranges::count_if(dead[task], by_itself) < kDeathsOfBatch) return true;
+      // Of those that give no answer each takes its minute: who wants one finding has it.
+      const bool enough_died = options_.first_finding || std::ranges::count_if(dead[task], by_itself) >= kDeathsOfBatch;
+      if (!enough_died) return true;
       record(batches[task].first, batches[task].second, {{"given_up", batches[task].second - dead[task].size()}},
              dead[task]);
       return false;
@@ -201,6 +204,7 @@ class Campaign {
       ++place.steps;
       place.index = static_cast<uint32_t>(i);
       if (std::ranges::find(dead, first + i, &Dead::number) != dead.end()) continue;
+      if (std::ranges::find(options_.leave_out, first + i) != options_.leave_out.end()) continue;
       Case c = drawn(first + i, &grown);
       auto before = [&](size_t property) {
         ++place.steps;

@@ -59,9 +59,13 @@ Case choose_case(Chooser& choose, const Pool& pool, const GrowOptions& options, 
   c.setting.target = choose.any_of<const char*>({"", "generic", "avx2"});
   GrowthStatistics own;
   GrowthStatistics& grown = statistics ? *statistics : own;
-  c.graph = grow(choose, pool, options, &grown);
+  GrowOptions what = options;
+  if (choose.chance(1, 24)) {
+    c.setting.values = Values::beyond;  // as ordinary where nothing indexes
+    what.indexing = true;
+  }
+  c.graph = grow(choose, pool, what, &grown);
   c.setting.sizes = grown.sizes;
-  if (choose.chance(1, 32)) c.setting.values = Values::beyond;  // as ordinary where nothing indexes
   return c;
 }
 

@@ -289,6 +289,7 @@ ExitCode fuzz_command(std::span<const std::string> args) {
   app.add_option("--out", options.out, "folder of the store and of what is found");
   app.add_flag("--resume", options.resume, "go on with the last campaign in that folder's store");
   app.add_flag("--first-finding", options.first_finding, "end with the first case that fails, as it was found");
+  app.add_option("--leave-out", options.leave_out, "numbers of cases that are not run")->delimiter(',');
   app.add_option("--reductions", options.reductions,
                  "look into so many findings that fail one property with one symptom")
       ->check(CLI::Range(0, 1000))

@@ -122,6 +122,11 @@ class Campaigns(unittest.TestCase):
         self.assertEqual(nothing.returncode, 2)
         self.assertIn("no run to resume", nothing.stderr)
 
+    def test_cases_may_be_left_out(self):
+        done = json.loads(lenz(*self.campaign("--leave-out", "1,40", "--json")).stdout)
+        run = done["held"] + done["refused"] + done["not_covered"] + done["found"]
+        self.assertEqual((done["cases"], run), (CASES, CASES - 2))
+
     def test_one_seed_is_one_campaign(self):
         text = [lenz("--print", "5", "--seed", "4").stdout for _ in range(2)]
         self.assertEqual(text[0], text[1])

@@ -11,11 +11,13 @@
 #include "compiler/graph/lazy_views.h"
 #include "compiler/ops/decompose.h"
 #include "compiler/ops/op_table.h"
+#include "fuzz/computed_numbers.h"
 #include "fuzz/control_flow.h"
 #include "fuzz/from_corpus.h"
 #include "fuzz/graph_calls.h"
 #include "fuzz/hazards.h"
 #include "fuzz/idioms.h"
+#include "fuzz/names.h"
 #include "fuzz/numbers.h"
 #include "fuzz/parts.h"
 #include "fuzz/symbolic.h"
@@ -24,9 +26,6 @@ namespace lenz::fuzz {
 
 namespace {
 constexpr std::string_view kElement = "lenz.getitem";
-constexpr std::string_view kSize = "aten.sym_size.int";                            // op name: a number of the graph's
-constexpr std::string_view kSum = "lenz.sym_add";                                  // op name: another one
-constexpr std::string_view kFull = "aten.full";                                    // op name: what takes sizes
 constexpr std::string_view kTaming[] = {"aten.tanh", "aten.sin", "aten.sigmoid"};  // op name: they bound magnitudes
 
 constexpr std::string_view kMinus = "aten.neg";        // op name: numbers that differ stay apart
@@ -48,10 +47,16 @@ class Grower {
     take_over(growth);
     if (graph_->level == Level::torch) grow_from_turn(growth);
     outputs(growth);
+    // A number that is handed over seldom is the same each time.
+    const bool numbers = std::ranges::any_of(
+        graph_->inputs(), [&](const Input& i) { return graph_->type(i.value).kind == TypeKind::sym_int; });
+    if (numbers && options_.symbols && c_.below(4) != 3) growth.habits.symbolic = true;
     for (const Input& input : graph_->inputs())
       for_each_symbolic_dim(graph_->type(input.value), [&](Dim) { growth.habits.symbolic = false; });
     auto whole = growth.habits.symbolic ? with_symbols(*graph_, c_, statistics_.sizes) : nullptr;
-    return (whole ? *whole : *graph_).clone();  // values numbered densely, inputs first: as its text would be read
+    auto made = (whole ? *whole : *graph_).clone();  // values numbered densely, inputs first: as its text would be read
+    if (c_.below(8) == 7) give_names(*made, c_);
+    return made;
   }
 
  private:
@@ -147,7 +152,9 @@ class Grower {
   void idiom_in_turn(Growth& growth, uint64_t index) {
     if (!options_.turn || growth.habits.large || idiom_count() == 0) return;
     // Rules, what strings them together, and what rows say of numbers, which is as good as a rule.
-    const size_t idioms = idiom_count(), attention = attention_count();
+    // Attention is many things at once: scales, masks and biases, in any order.
+    constexpr size_t kOftener = 3;
+    const size_t idioms = idiom_count(), attention = kOftener * attention_count();
     const size_t count = idioms + attention + pool_.singling.size();
     const size_t which = options_.turn->of(index, count);
     auto note = [&](NodeId id) { made(growth, id); };
@@ -156,7 +163,7 @@ class Grower {
       const uint64_t begin = combine(options_.turn->seed, combine(static_cast<uint64_t>(growth.habits.about), which));
       grow_idiom(growth, c_, note, IdiomTurn{which, begin % 64 + index / count});
     } else if (which < idioms + attention) {
-      grow_attention(growth, c_, note, which - idioms);
+      grow_attention(growth, c_, note, (which - idioms) / kOftener);
     } else {
       call(growth, *pool_.singling[which - idioms - attention], true);
     }
@@ -359,7 +366,7 @@ class Grower {
         // What is refused of literals eager refuses of computed numbers too. Only calls that name no sizes can be
         // undone.
         if (op.has(Trait::elementwise)) graph.erase(appended(growth, op, args));
-        compute_numbers(growth, op, args);
+        compute_numbers(growth, c_, &graph == graph_.get(), op, args);
       }
       made(growth, appended(growth, op, args));
     } catch (const UserError&) {
@@ -373,45 +380,6 @@ class Grower {
     const ValueId fill = single_out(*growth.graph, c_, op, args);
     if (fill != kNone && options_.writes && !growth.habits.large && c_.below(4) == 3)
       call_on(growth, pool_.writing, fill);
-  }
-
-  // Numbers that the graph computes from sizes of what it has, instead of the same as literals.
-  void compute_numbers(Growth& growth, const OpDef& op, std::vector<Arg>& args) {
-    for (size_t i = 0; i < args.size(); ++i) {
-      const ParamType& type = op.schema.params[i].type;
-      // Definitions compute with numbers that they know.
-      const bool takes =
-          !type.list && (type.kind == ParamKind::sym_int || type.kind == ParamKind::scalar) && op.decompose.empty();
-      if (!takes || args[i].kind != ArgKind::integer || args[i].symbolic) continue;
-      if (auto computed = number(growth, args[i].i)) args[i] = *computed;
-    }
-  }
-
-  std::optional<Arg> number(Growth& growth, int64_t n) {
-    Graph& graph = *growth.graph;
-    auto call = [&](std::string_view name, Arg a, Arg b) {
-      const Arg both[] = {a, b};
-      Resolved r = resolve(graph, name, both, {});
-      return Arg::of_value(graph.node(graph.append(*r.op, r.args)).result());
-    };
-    if (growth.values.empty()) return std::nullopt;
-    const ValueId v = c_.pick(growth.values);
-    if (graph.type(v).rank() == 0) return std::nullopt;
-    const size_t d = c_.below(graph.type(v).rank());
-    const int64_t size = graph.type(v).sizes()[d].constant();
-    const Arg computed = call(kSize, Arg::of_value(v), Arg::of_int(static_cast<int64_t>(d)));
-    return size == n ? computed : call(kSum, computed, Arg::of_int(n - size));
-  }
-
-  // A tensor as long as another one of which only the run knows how long it is.
-  void as_long_as(Growth& growth, ValueId v) {
-    Graph& graph = *growth.graph;
-    const Arg of[] = {Arg::of_value(v), Arg::of_int(0)};
-    Resolved size = resolve(graph, kSize, of, {});
-    const Arg long_as[] = {Arg::of_value(graph.node(graph.append(*size.op, size.args)).result())};
-    const Arg filled[] = {graph.context().args(long_as), Arg::of_real(1)};
-    Resolved r = resolve(graph, kFull, filled, {});
-    graph.append(*r.op, r.args);
   }
 
   // What users write who don't know the op: passes look for that.
@@ -447,7 +415,7 @@ class Grower {
         growth.add(graph.node(graph.append(*r.op, r.args)).result());
       }
       if (std::ranges::find(growth.values, v) == growth.values.end()) growth.add(v);
-      if (t.is_tensor() && t.rank() > 0 && !t.sizes()[0].is_constant() && c_.below(4) == 3) as_long_as(growth, v);
+      if (t.is_tensor() && t.rank() > 0 && !t.sizes()[0].is_constant() && c_.below(4) == 3) as_long_as(graph, v);
       if (growth.habits.tame && t.is_tensor() && is_floating(t.dtype) && c_.below(6) == 5) tame(growth, v);
     }
   }

@@ -38,6 +38,56 @@ TEST(Grow, GraphsAreValidAndPrintAndParse) {
   }
 }
 
+// Without them nobody asks what becomes of an input that is a number, or of sizes that follow from others.
+TEST(Grow, SomeTakeNumbersAndSomeRelateSizes) {
+  constexpr std::string_view kComputed[] = {"lenz.sym_sub(", "lenz.sym_mul(", "lenz.sym_max(", "lenz.sym_min("};
+  size_t numbers = 0, open_numbers = 0, related = 0, named = 0;
+  std::set<std::string_view> computed;
+  for (uint64_t i = 0; i < 4000; ++i) {
+    const Case c = draw_case(13, i, pool());
+    for (const Input& input : c.graph->inputs()) {
+      const Type& t = c.graph->type(input.value);
+      numbers += t.kind == TypeKind::sym_int;
+      open_numbers += t.kind == TypeKind::sym_int && !t.offset.is_constant();
+    }
+    const auto& facts = c.graph->assumptions.facts().conditions();
+    related += std::ranges::any_of(facts, [](const Cond& f) { return !f.lhs.is_constant() && !f.rhs.is_constant(); });
+    const std::string text = print(*c.graph);
+    named += text.find("%\"") != std::string::npos;
+    for (const std::string_view op : kComputed)
+      if (text.find(op) != std::string::npos) computed.insert(op);
+  }
+  EXPECT_GT(numbers, 40u);
+  EXPECT_GT(open_numbers, 4u);
+  EXPECT_GT(related, 20u);
+  EXPECT_GT(named, 100u);
+  EXPECT_EQ(computed.size(), std::size(kComputed));
+}
+
+// What raises beside something else that does, and bits of a fill that are another dtype's, come up by chance too
+// seldom.
+TEST(Grow, WhatIsRareIsDrawn) {
+  size_t beyond = 0, raising = 0, bits = 0;
+  for (uint64_t i = 0; i < 4000; ++i) {
+    const Case c = draw_case(14, i, pool());
+    size_t indexing = 0;
+    c.graph->for_each_node([&](NodeId id) {
+      const Node& node = c.graph->node(id);
+      indexing += family_of(*node.op) == Family::indexing;
+      const NodeId before = c.graph->previous(id);
+      const bool shown = node.op->full_name == "aten.view.dtype" && before != kNone && node.args[0].is_value();
+      bits += shown && c.graph->node(before).op->full_name == "aten.full_like" &&
+              c.graph->node(before).result() == node.args[0].value();
+    });
+    if (c.setting.values != oracle::Values::beyond || c.about != About::much) continue;
+    ++beyond;
+    raising += indexing > 1;
+  }
+  EXPECT_GT(beyond, 30u);
+  EXPECT_GT(raising, beyond / 4);
+  EXPECT_GT(bits, 8u);
+}
+
 TEST(Grow, OneSeedIsOneCase) {
   for (uint64_t i : {0, 7, 123}) {
     EXPECT_EQ(draw_case(3, i, pool()).text(), draw_case(3, i, pool()).text());

@@ -146,6 +146,11 @@ Habits draw_habits(const Pool& pool, const GrowOptions& options, Chooser& c) {
       if (!rows.empty()) h.favourites.push_back(c.pick(rows));
     }
   }
+  if (options.indexing) {
+    h.families[static_cast<size_t>(Family::indexing)] += 4 * std::accumulate(h.families.begin(), h.families.end(), 1u);
+    h.ops = std::max<size_t>(h.ops, 6);
+    h.favourites.clear();
+  }
   constexpr uint32_t kShares[] = {0, 2, 5, 10};
   if (options.writes) h.writing = c.pick(kShares);
   h.fresh = c.any_of<uint32_t>({2, 0, 5});
@@ -161,7 +166,7 @@ Habits draw_habits(const Pool& pool, const GrowOptions& options, Chooser& c) {
   h.edges = c.any_of<uint32_t>({0, 0, 1, 4, 8});
   h.degenerate = c.any_of<uint32_t>({2, 2, 5, 16});
   h.constants = c.any_of<uint32_t>({0, 0, 2, 12, 16});  // 16: what folds constants finds all that it asks for
-  h.numbers = c.any_of<uint32_t>({0, 0, 0, 8});
+  h.numbers = c.any_of<uint32_t>({0, 0, 8});
   h.repeats = c.any_of<uint32_t>({0, 0, 1, 4});
   constexpr int64_t kMostElements[] = {256, 1024, 8192};
   constexpr uint32_t kShare[] = {24, 7, 1};  // each kind of them costs about as much as another

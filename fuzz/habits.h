@@ -56,13 +56,14 @@ struct Turn {
 };
 
 struct GrowOptions {
-  size_t most = 24;     // ops
-  bool symbols = true;  // some graphs leave sizes open
-  bool control = true;  // some hold sub-graphs
-  bool writes = true;   // some mutate
-  bool random = true;   // some draw
-  bool large = true;    // some have many elements
-  bool corpus = true;   // some begin with a graph of the corpus
+  size_t most = 24;       // ops
+  bool symbols = true;    // some graphs leave sizes open
+  bool control = true;    // some hold sub-graphs
+  bool writes = true;     // some mutate
+  bool random = true;     // some draw
+  bool large = true;      // some have many elements
+  bool corpus = true;     // some begin with a graph of the corpus
+  bool indexing = false;  // all index in several places
   std::optional<Turn> turn;
 };
 

@@ -560,7 +560,7 @@ void grow_attention(Growth& growth, Chooser& choose, const NodeMade& made, size_
       growth.habits.dtypes, dtypes::wide_floats | (choose.flip() ? dtypes::half | dtypes::bfloat : DtypeSet()));
   Chain chain(growth, choose, made);
   chain.add(patterns.products);
-  const uint64_t steps = 1 + choose.below(3), in_turn = choose.below(steps);
+  const uint64_t steps = 1 + choose.below(4), in_turn = choose.below(steps);
   for (uint64_t i = 0; i < steps; ++i)
     chain.add(patterns.scores, i == in_turn ? std::optional<size_t>(which) : std::nullopt);
   chain.add(patterns.softmax, {}, -1);

@@ -1,7 +1,9 @@
 #include "fuzz/numbers.h"
 
+#include <bit>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include "compiler/graph/alias.h"
 #include "compiler/ops/op_table.h"
@@ -10,6 +12,30 @@ namespace lenz::fuzz {
 
 namespace {
 constexpr std::string_view kFilled = "aten.full_like";  // op name: a tensor of one number
+constexpr std::string_view kShown = "aten.view.dtype";  // op name: its bits as another dtype
+
+// Like another tensor, of this number; now and then as what is filled with its bits, which are another dtype's.
+ValueId filled(Graph& graph, Chooser& choose, ValueId like, const Arg& arg, double number) {
+  auto called = [&](std::string_view op, std::span<const Arg> args, std::span<const Keyword> keywords = {}) {
+    const Resolved r = resolve(graph, op, args, keywords);
+    return graph.node(graph.append(*r.op, r.args)).result();
+  };
+  const Dtype dtype = graph.type(like).dtype;
+  std::optional<std::pair<Dtype, Arg>> bits;
+  if (dtype == Dtype::f32) bits.emplace(Dtype::i32, Arg::of_int(std::bit_cast<int32_t>(static_cast<float>(number))));
+  if (dtype == Dtype::f64) bits.emplace(Dtype::i64, Arg::of_int(std::bit_cast<int64_t>(number)));
+  const bool whole = std::abs(number) < 0x1p31;  // and small ones are reals next to zero
+  if (dtype == Dtype::i32 && whole && number >= 0)
+    bits.emplace(Dtype::f32, Arg::of_real(std::bit_cast<float>(static_cast<int32_t>(number))));
+  if (!bits || choose.below(8) != 7) {
+    const Arg args[] = {Arg::of_value(like), arg};
+    return called(kFilled, args);
+  }
+  const Arg args[] = {Arg::of_value(like), bits->second};
+  const Keyword of[] = {{"dtype", Arg::of_dtype(bits->first)}};
+  const Arg shown[] = {Arg::of_value(called(kFilled, args, of)), Arg::of_dtype(dtype)};
+  return called(kShown, shown);
+}
 }  // namespace
 
 void far_number(const Graph& graph, Chooser& choose, const OpDef& op, std::vector<Arg>& args) {
@@ -20,7 +46,10 @@ void far_number(const Graph& graph, Chooser& choose, const OpDef& op, std::vecto
   const int64_t most = bits == 63 ? std::numeric_limits<int64_t>::max() : (int64_t{1} << bits) - 1;
   const int64_t least = info(t.dtype).is_signed ? -most - 1 : 0;
   int64_t n = choose.any_of({most, least, most / 2 + 1, most - 1});
-  if (bits == 63 && choose.flip()) n = choose.any_of<int64_t>({int64_t{1} << 31, 3000000000, int64_t{1} << 32});
+  // Where half the bits end, and behind what a real of 64 bits, or of 32, tells apart.
+  constexpr int64_t kEnds[] = {int64_t{1} << 31, 3000000000, int64_t{1} << 32, (int64_t{1} << 53) + 1,
+                               (int64_t{1} << 24) + 1};
+  if (bits == 63 && choose.flip()) n = choose.pick(kEnds);
   args[1] = Arg::of_int(n);
 }
 
@@ -60,9 +89,7 @@ ValueId single_out(Graph& graph, Chooser& choose, const OpDef& op, std::vector<A
     place = arg;
     return kNone;
   }
-  const Arg like[] = {place, arg};
-  Resolved r = resolve(graph, kFilled, like, {});
-  const ValueId fill = graph.node(graph.append(*r.op, r.args)).result();
+  const ValueId fill = filled(graph, choose, place.value(), arg, number);
   place = Arg::of_value(fill);
   return fill;
 }

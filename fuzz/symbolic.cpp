@@ -30,9 +30,12 @@ class Symbols {
     std::vector<const Type*> types;
     for (const Input& input : base->inputs()) {
       const Type& t = base->type(input.value);
-      types.push_back(t.is_tensor() && !input.alias ? symbolic(*base, t) : &t);
+      types.push_back(t.kind == TypeKind::sym_int     ? base->context().sym_int(symbol_for(*base, t.offset.constant()))
+                      : t.is_tensor() && !input.alias ? symbolic(*base, t)
+                                                      : &t);
     }
     if (values_.empty()) return nullptr;
+    if (c_.below(4) == 3) relate(*base);
     auto argument = [&](const Arg& a, const ParamType& type) {
       return with_sizes(base->context(), a, type, [&](Dim d) { return replaced(d); });
     };
@@ -64,6 +67,25 @@ class Symbols {
     shared_[size] = s;
     graph.assumptions.facts().set_range(s.node(), {c_.any_of<int64_t>({0, 1, 2}), std::max<int64_t>(64, size)});
     return s;
+  }
+
+  // What facts say of two symbols, or of one: that one follows from the other, or what divides it.
+  void relate(Graph& graph) {
+    std::vector<std::pair<Dim, int64_t>> all;
+    for (const auto& [symbol, value] : values_) all.emplace_back(Dim(symbol), value);
+    std::ranges::sort(all, {}, [](const auto& one) { return to_string(one.first); });
+    Facts& facts = graph.assumptions.facts();
+    const auto& [a, x] = c_.pick(all);
+    const auto& [b, y] = c_.pick(all);
+    if (a == b) {
+      if (const int64_t by = c_.between(2, 4); x % by == 0) facts.add(divisible(a, by));
+    } else if (x % y == 0 && c_.flip()) {
+      facts.add(eq(a, b * (x / y)));
+    } else if (c_.flip()) {
+      facts.add(eq(a, b + (x - y)));
+    } else {
+      facts.add(x < y ? lt(a, b) : ge(a, b));
+    }
   }
 
   // Strides that are products of sizes become products of symbols; a tensor with others keeps its sizes.

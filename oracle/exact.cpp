@@ -36,6 +36,7 @@ std::optional<double> number_of(const Arg& a, const SymValues& sizes) {
 
 struct Inexact {
   std::string why;
+  bool of_range = false;  // in a smaller one it may be exact
 };
 
 class Magnitudes {
@@ -47,6 +48,13 @@ class Magnitudes {
         range_(range),
         most_(graph.value_count(), 0),
         written_(graph.value_count(), 0) {}
+
+  // Throws Inexact for what is so in any range and can be told without running anything.
+  void glance() {
+    glances_ = true;
+    graph_.for_each_node([&](NodeId id) { visit(graph_.node(id)); });
+    glances_ = false;
+  }
 
   // Throws Inexact.
   void run(std::span<const Demand> demands) {
@@ -71,17 +79,18 @@ class Magnitudes {
       for (uint16_t i = 0; i < node.result_count; ++i) {
         const Type& t = graph_.type(node.result(i));
         if (t.is_tensor() && !(most_[node.result(i)] <= most_exact(t.dtype)))
-          fail(node, "may grow beyond what " + std::string(name(t.dtype)) + " holds exactly");
+          throw Inexact{said_of(node, "may grow beyond what " + std::string(name(t.dtype)) + " holds exactly"), true};
       }
     });
     if (no_integers != kNone)
-      throw Inexact{graph_.value_name(no_integers) + " has no integers in the range that its readers ask for"};
+      throw Inexact{graph_.value_name(no_integers) + " has no integers in the range that its readers ask for", true};
   }
 
  private:
-  [[noreturn]] void fail(const Node& node, const std::string& why) const {
-    throw Inexact{(node.result_count ? graph_.value_name(node.result()) + " = " : "") + node.op->full_name + " " + why};
+  std::string said_of(const Node& node, const std::string& why) const {
+    return (node.result_count ? graph_.value_name(node.result()) + " = " : "") + node.op->full_name + " " + why;
   }
+  [[noreturn]] void fail(const Node& node, const std::string& why) const { throw Inexact{said_of(node, why)}; }
 
   // What a value holds, or its memory since somebody wrote there.
   double most(ValueId v) const { return std::max(most_[v], written_[graph_.storage(v)]); }
@@ -185,6 +194,7 @@ class Magnitudes {
     if (complex && row.error.rule == ErrorRule::product)
       for (double& m : most) m *= 2;  // a part is a sum of two products
     if (most.size() < static_cast<size_t>(row.arity)) fail(node, "has an operand that is no number");
+    if (glances_) return;
     double corner = 0;
     // Integers for small integers, then the greatest value at the corners of the box.
     each_point(row, most, free, 6, [&](double v) {
@@ -226,11 +236,6 @@ class Magnitudes {
   // --- what accumulates: run on constants
 
   void accumulate(const Node& node) {
-    std::vector<RunValue> values(graph_.value_count());
-    auto fill = [&](auto&& number) {
-      for (const Arg& a : node.arguments())
-        for_each_value(a, [&](ValueId v) { values[v] = made(graph_.type(v), v, number); });
-    };
     SmallVec<Arg, 12> args(node.arguments());
     for (size_t i = 0; i < args.size(); ++i) {
       if (node.op->schema.params[i].type.kind != ParamKind::scalar) continue;
@@ -239,6 +244,12 @@ class Magnitudes {
     }
     for (uint16_t i = 0; i < node.result_count; ++i)
       if (!holds_floats(graph_.type(node.result(i)))) fail(node, "makes integers of sums");
+    if (glances_) return;
+    std::vector<RunValue> values(graph_.value_count());
+    auto fill = [&](auto&& number) {
+      for (const Arg& a : node.arguments())
+        for_each_value(a, [&](ValueId v) { values[v] = made(graph_.type(v), v, number); });
+    };
     indices_ = node.op->has(Trait::indexing);
     for (uint64_t round = 0; round < 2; ++round) {
       fill([&](ValueId v, uint64_t i) { return static_cast<double>(mix(combine(combine(round, v), i)) % 5) - 2; });
@@ -278,9 +289,11 @@ class Magnitudes {
     std::vector<std::byte> bytes(static_cast<size_t>(numel(sizes).constant()) * size);
     for (uint64_t i = 0; i * size < bytes.size(); ++i) {
       double x = number(v, i);
-      ScalarValue element = is_complex(dtype)    ? ScalarValue(std::complex<double>(x, 0))
-                            : is_floating(dtype) ? ScalarValue(x)
-                                                 : ScalarValue(wrap_to(dtype, static_cast<int64_t>(std::abs(x))));
+      if (dtype == Dtype::f64 || dtype == Dtype::c128) {  // the real part of the latter; the other one is 0
+        std::memcpy(bytes.data() + i * size, &x, sizeof x);
+        continue;
+      }
+      const ScalarValue element(wrap_to(dtype, static_cast<int64_t>(std::abs(x))));
       ScalarBits bits = to_bits(dtype, element);
       std::memcpy(bytes.data() + i * size, bits.data(), size);
     }
@@ -301,6 +314,12 @@ class Magnitudes {
       Seen seen = look(r);
       if (seen.kind != TypeKind::tensor || !is_inexact(seen.dtype)) continue;
       std::vector<std::byte> bytes = elements_of(r);
+      if (to_real(seen.dtype) == Dtype::f64) {
+        const size_t before = all.size();
+        all.resize(before + bytes.size() / sizeof(double));
+        if (!bytes.empty()) std::memcpy(all.data() + before, bytes.data(), bytes.size());
+        continue;
+      }
       auto size = static_cast<size_t>(item_size(to_real(seen.dtype)));
       for (size_t at = 0; at < bytes.size(); at += size) {
         ScalarBits bits{};
@@ -315,6 +334,7 @@ class Magnitudes {
   Boxed& boxed_;
   const SymValues& sizes_;
   int range_;
+  bool glances_ = false;  // nothing is run
   bool indices_ = false;  // integers beside floats say where to
   std::vector<double> most_;
   std::vector<double> written_;  // by storage
@@ -337,6 +357,12 @@ ExactPlan plan_exact(const Graph& graph, Boxed& boxed, const Binding& binding, s
   SymValues sizes = binding.lookup();
   auto expanded = graph.clone();
   expand_definitions(*expanded);
+  try {
+    Magnitudes(*expanded, boxed, sizes, kRanges[0]).glance();
+  } catch (const Inexact& inexact) {
+    plan.why = inexact.why;
+    return plan;
+  }
   for (int range : kRanges) {
     try {
       Magnitudes(*expanded, boxed, sizes, range).run(demands);
@@ -345,6 +371,7 @@ ExactPlan plan_exact(const Graph& graph, Boxed& boxed, const Binding& binding, s
       return plan;
     } catch (const Inexact& inexact) {
       plan.why = inexact.why;
+      if (!inexact.of_range) return plan;
     }
   }
   return plan;

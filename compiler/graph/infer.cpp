@@ -205,10 +205,19 @@ void require_listed_dtype(const Infer& in) {
 }
 }  // namespace
 
+// What libtorch iterates over has no more dims than that.
+void Infer::require_rank(const Type& type) const {
+  constexpr size_t kMostDims = 64;
+  if (type.is_tensor()) require(type.rank() <= kMostDims, "a result of a rank above the limit, 64");
+  if (type.kind == TypeKind::list)
+    for (const Type* e : type.elements()) require_rank(*e);
+}
+
 void Infer::run_rule() {
   require_listed_dtype(*this);
   const std::optional<Device> joined = require_one_device(*this);
   op_.infer(*this);
+  for (const InferredResult& r : results_) require_rank(*r.type);
   require_fitting_numbers(*this);
   if (joined) move_results(*joined);
   if (op_.variant == VariantKind::in_place) finish_in_place();

@@ -125,6 +125,7 @@ class Infer {
   void see_numbers();
   void move_results(Device device);
   void run_rule();
+  void require_rank(const Type& type) const;
   Outcome run_path(std::span<const Decision> decisions);
   Outcome explore(std::span<const Decision> decisions);
   Outcome merge(Outcome likely, Outcome other, std::span<const Decision> shared);

@@ -18,7 +18,7 @@ struct Breaker {
     Input& input = call.graph->input(i);
     TensorType t = call.graph->type(input.value).tensor();
     std::string what = call.graph->value_name(input.value) + ": ";
-    switch (choose.below(5)) {
+    switch (choose.below(6)) {
       case 0: {
         auto d = static_cast<Dtype>(choose.below(kDtypeCount));
         what += "dtype " + std::string(name(t.dtype)) + " -> " + std::string(name(d));
@@ -43,7 +43,18 @@ struct Breaker {
         what += "without dim " + std::to_string(d);
         break;
       }
-      default: t.sizes.insert(0, Dim(choose.any_of<int64_t>({1, 2, 3}))); what += "one dim more";
+      case 4: {
+        if (t.sizes.size() < 2) return {};
+        const size_t d = choose.below(t.sizes.size() - 1);
+        std::swap(t.sizes[d], t.sizes[d + 1]);
+        what += "dims " + std::to_string(d) + " and " + std::to_string(d + 1) + " exchanged";
+        break;
+      }
+      default: {
+        const size_t at = choose.below(t.sizes.size() + 1);
+        t.sizes.insert(at, Dim(choose.any_of<int64_t>({1, 2, 3})));
+        what += "one dim more, at " + std::to_string(at);
+      }
     }
     t.strides = contiguous_strides(t.sizes);
     t.offset = 0;

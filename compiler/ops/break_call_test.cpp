@@ -26,7 +26,8 @@ TEST(BreakCall, ChangesOneThingAndSaysWhat) {
     EXPECT_LE(changes, 1) << what;
     kinds.insert(what.substr(0, what.find(' ', what.find(' ') + 1)));
   }
-  for (const char* kind : {"%x0: dtype", "%x0: size", "%x0: without", "%x0: one", "dim: another", "dtype: "})
+  for (const char* kind :
+       {"%x0: dtype", "%x0: size", "%x0: without", "%x0: one", "%x0: dims", "dim: another", "dtype: "})
     EXPECT_TRUE(std::ranges::any_of(kinds, [&](const std::string& k) { return k.starts_with(kind); })) << kind;
 }
 

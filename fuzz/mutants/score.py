@@ -3,8 +3,8 @@
 
 Takes faults made mechanically, or those of written.toml, builds them in, and runs `lenz fuzz` with one awake after the
 other until something fails or the time is up. Of what fails with a fault awake only that counts which holds with none
-awake. Of a written fault the case is reduced, and the stage that it is blamed on compared with the one where the fault
-is; then come the controls, which have to survive.
+awake: cases that fail anyway, as eager dies of them, say, are left out once one campaign met them. Of a written fault
+the case is reduced, and the stage that it is blamed on compared with the one where the fault is; then come the controls, which have to survive; `--controls` asks them alone, for many cases (controls.py).
 What the run has scored already is not asked again. Every fault that is not found is listed: it is equivalent,
 unreachable, or the fuzzer is blind to it."""
 
@@ -24,13 +24,14 @@ import threading
 import time
 from pathlib import Path
 
+import controls
 import plant
 import written
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 FINDINGS = 3  # of a run, that are looked at until one counts
-BATCH = 64  # more cases than a campaign has in hand at once
+BATCH = 32  # cases that a campaign of one worker has in hand at once
 ALONE = 120  # seconds for one case: a worker gives up long before
 PATIENCE = 120  # seconds on top of three times what a campaign was given
 FAILED, BAD_INPUT, WRONG = 1, 2, 7  # exit codes, as lenz has them
@@ -43,6 +44,7 @@ RESULT = {"killed": False, "by": None, "cases": 0, "seconds": 0.0, "others": 0, 
 class Runner:
     def __init__(self, lenz, options):
         self.lenz, self.options = lenz, options
+        self.fail_anyway = set()  # numbers of cases of this seed that fail with no fault awake too
 
     def lenz_says(self, fault, *arguments, limit):
         return subprocess.run([self.lenz, *map(str, arguments)], env={**os.environ, "LENZ_FAULT": str(fault)},
@@ -69,10 +71,11 @@ class Runner:
     def campaign(self, fault, left, first):
         seconds, cases = self.options.seconds, self.options.cases
         budget = ["--cases", left] if cases else ["--time", f"{left}s"]
+        known = self.left_out(first)
         with tempfile.TemporaryDirectory() as out:
             try:
                 done = self.lenz_says(fault["id"], "fuzz", *budget, "--first", first, "--seed", self.options.seed, "--workers", 1,
-                                      "--out", out, "--first-finding", "--json", limit=max(seconds, cases) * 3 + PATIENCE)
+                                      "--out", out, "--first-finding", "--json", *known, limit=max(seconds, cases) * 3 + PATIENCE)
             except subprocess.TimeoutExpired:
                 return self.hung(fault, first, Path(out))
             try:
@@ -85,7 +88,7 @@ class Runner:
             for number, prop, symptom, text in self.findings(Path(out)):
                 case = Path(out) / "case.lenz"
                 case.write_text(text)
-                if fault["id"] and (self.fails_without(number, out) or self.text_fails_without(case)):
+                if self.fails_anyway(fault, number, case, out):
                     result["others"] += 1
                     continue
                 result |= {"killed": True, "by": f"{prop} | {symptom}", "text": text}
@@ -94,14 +97,22 @@ class Runner:
                 break
             return result
 
+    def left_out(self, first):
+        known = sorted(n for n in set(self.fail_anyway) if n >= first)
+        return ["--leave-out", ",".join(map(str, known))] if known else []
+
+    def fails_anyway(self, fault, number, case, out):
+        """Whether the case fails with no fault awake: by its number it may be another one then, so by its text too."""
+        if fault["id"] and not self.fails_alone(0, number, out + "/without"):
+            return self.text_fails_without(case)
+        self.fail_anyway.add(number)
+        return True
+
     def hung(self, fault, first, out):
-        """A campaign gave no answer: the fault's doing only if one of the cases that it had in hand gives none alone."""
+        """A campaign gave no answer: the fault's doing only if one of the cases that it had in hand fails alone, or gives none."""
         reached = self.reached(out, first)
         for number in range(reached, reached + BATCH):
-            try:
-                self.lenz_says(fault["id"], "fuzz", "--seed", self.options.seed, "--first", number, "--cases", 1, "--workers", 1,
-                               "--out", out / "alone", "--first-finding", "--json", limit=ALONE)
-            except subprocess.TimeoutExpired:
+            if self.fails_alone(fault["id"], number, out / "alone") and not self.fails_alone(0, number, out / "without"):
                 return RESULT | {"killed": True, "by": "the whole campaign | no answer", "cases": number + 1 - first}
         return RESULT | {"cases": reached + BATCH - first, "paused": True}
 
@@ -115,9 +126,9 @@ class Runner:
             return first
 
     @staticmethod
-    def findings(out):
+    def findings(out, most=FINDINGS):
         with sqlite3.connect(out / "store.sqlite") as store:
-            return store.execute(f"SELECT number, property, symptom, text FROM finding ORDER BY number LIMIT {FINDINGS}").fetchall()
+            return store.execute("SELECT number, property, symptom, text FROM finding ORDER BY number LIMIT ?", (most,)).fetchall()
 
     def text_fails_without(self, case):
         """Whether the case as it was drawn does: a fault in a rule changes what is drawn of it, and its number is another's."""
@@ -126,14 +137,17 @@ class Runner:
         except subprocess.TimeoutExpired:
             return True
 
-    def fails_without(self, number, out):
-        """Whether the case fails with no fault awake; by its number, as its text may be what the fault has changed."""
+    def fails_alone(self, fault, number, out):
+        """Whether the case with this number fails with this fault awake (0: none)."""
         try:
-            done = self.lenz_says(0, "fuzz", "--seed", self.options.seed, "--first", number, "--cases", 1, "--workers", 1,
-                                  "--out", out + "/without", "--first-finding", "--json", limit=ALONE)
+            done = self.lenz_says(fault, "fuzz", "--seed", self.options.seed, "--first", number, "--cases", 1, "--workers", 1,
+                                  "--out", out, "--first-finding", "--json", limit=ALONE)
         except subprocess.TimeoutExpired:
             return True
-        return bool(json.loads(done.stdout)["findings"])
+        try:
+            return bool(json.loads(done.stdout)["findings"])
+        except json.JSONDecodeError:  # it died, and all that it did with it
+            return True
 
     def reduced(self, fault, prop, case):
         """The size of the smallest case, the stage that it is blamed on, and whether that is right."""
@@ -295,6 +309,8 @@ def main():
     parser.add_argument("--build", type=Path, default=ROOT / "build")
     parser.add_argument("--planted", action="store_true", help="the build in --folder has the faults already: made elsewhere, say")
     parser.add_argument("--json", action="store_true", help="the scoreboard as JSON")
+    parser.add_argument("--controls", action="store_true", help="the controls alone, for --cases of all of them together (10^6)")
+    parser.add_argument("--limit", type=int, default=3000, help="of --controls: seconds, after which it ends whatever was asked")
     parser.add_argument("--all-found", action="store_true", help="fails unless every fault is found and blamed rightly")
     options = parser.parse_args()
     options.folder = options.folder.resolve()
@@ -314,14 +330,16 @@ def main():
         return FAILED
     runner = Runner(options.folder / "lenz", options)
     board = Scoreboard(options.store, options.run)
+    if options.controls:
+        return WRONG if controls.ask(runner, board, [f for f in faults if f["kind"] == "control"], says) else 0
     score = board.read()
     print("with no fault awake: running", file=says, flush=True)
-    control = runner.score({"id": 0})
-    if control["cases"] == 0:
+    asleep = runner.score({"id": 0})
+    if asleep["cases"] == 0:
         print("with no fault awake not one case runs", file=sys.stderr)
         return FAILED
-    found = f"{control['by']}; that counts for no fault" if control["killed"] else "nothing"
-    print(f"no fault awake: found {found}, in {control['cases']} cases", file=says, flush=True)
+    found = f"{asleep['others']} cases fail, which count for no fault and are left out" if asleep["others"] else "found nothing"
+    print(f"no fault awake: {found}, in {asleep['cases']} cases", file=says, flush=True)
     lock, stopping = threading.Lock(), threading.Event()
 
     def one(fault):

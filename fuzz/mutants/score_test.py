@@ -2,6 +2,7 @@
 """What the scoreboard counts as found: no campaign that was merely paused."""
 
 import argparse
+import io
 import sys
 import tempfile
 import unittest
@@ -9,12 +10,13 @@ from pathlib import Path
 from unittest import mock
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
+import controls
 import score
 
 # A fuzzer whose campaigns never end, or end with no case seen to the end; of its cases only the given one does not either.
 FUZZER = """#!/bin/sh
 case "$*" in
-  *"--first {hangs} --cases 1"*) exec sleep 60 ;;
+  *"--first {hangs} --cases 1 "*) if [ $LENZ_FAULT = 0 ]; then echo '{{"findings": 0}}'; else {alone}; fi ;;
   *"--cases 1 "*) echo '{{"cases": 1, "findings": 0}}' ;;
   *) {campaign} ;;
 esac
@@ -59,11 +61,64 @@ class DrawnOtherwise(unittest.TestCase):
         self.assertTrue(self.scored(code=2)["killed"])
 
 
+# One whose cases 3 and 5 fail unless they are left out: 3 whether a fault is awake or not, 5 with one alone.
+TWO_FAIL = """#!/bin/sh
+case "$*" in
+  *--replay*) exit 0 ;;
+  *"--first 3 --cases 1 "*) echo '{"findings": 1}'; exit ;;
+  *"--cases 1 "*) echo '{"findings": 0}'; exit ;;
+esac
+echo "$LENZ_FAULT $*" >> $0.log
+case "$*" in *"--leave-out 3"*) three= ;; *) three='3,' ;; esac
+if [ $LENZ_FAULT = 0 ]; then five=; else five=5; fi
+while [ "$1" != --out ]; do shift; done
+python3 -c "import sqlite3, sys
+store = sqlite3.connect(sys.argv[1] + '/store.sqlite')
+store.execute('CREATE TABLE finding (number, property, symptom, text)')
+for number in sys.argv[2].strip(',').split(','):
+    if number: store.execute('INSERT INTO finding VALUES (?, \\'structure\\', \\'strides\\', \\'a graph\\')', (int(number),))
+store.commit()" "$2" "$three$five"
+echo '{"cases": 4, "findings": 1}'
+"""
+
+
+class FailAnyway(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        lenz = Path(folder.name) / "lenz"
+        lenz.write_text(TWO_FAIL)
+        lenz.chmod(0o755)
+        self.log = Path(folder.name) / "lenz.log"
+        options = argparse.Namespace(seconds=0, cases=4, seed=1, reduce_seconds=1, jobs=1, limit=60)
+        self.runner = score.Runner(str(lenz), options)
+
+    def test_what_one_campaign_met_the_next_one_leaves_out(self):
+        self.assertEqual(self.runner.score({"id": 0})["others"], 1)
+        self.assertTrue(self.runner.score({"id": 7})["killed"])
+        self.assertIn("--leave-out 3", self.log.read_text().splitlines()[-1])
+
+    def test_controls_are_killed_by_what_holds_with_them_asleep(self):
+        written = []
+        board = argparse.Namespace(write=lambda control, result: written.append((control["name"], result)))
+        said = io.StringIO()
+        asked = [{"id": 0, "name": "legal"}, {"id": 7, "name": "illegal"}]
+        self.assertEqual(controls.ask(self.runner, board, asked, said), 1)
+        self.assertEqual([(name, r["killed"], r["cases"]) for name, r in written], [("legal", False, 4), ("illegal", True, 4)])
+        self.assertIn("controls: 1 of 2 killed, in 8 cases", said.getvalue())
+
+    def test_no_control_is_asked_when_the_time_is_up(self):
+        self.runner.options.limit = 0
+        board = argparse.Namespace(write=lambda *_: None)
+        self.assertEqual(controls.ask(self.runner, board, [{"id": 7, "name": "illegal"}], io.StringIO()), 0)
+        self.assertFalse(self.log.exists())
+
+
 class Hangs(unittest.TestCase):
-    def scored(self, hangs, campaign=ENDLESS):
+    def scored(self, hangs, campaign=ENDLESS, alone=ENDLESS):
         with tempfile.TemporaryDirectory() as folder:
             lenz = Path(folder) / "lenz"
-            lenz.write_text(FUZZER.format(hangs=hangs, campaign=campaign))
+            lenz.write_text(FUZZER.format(hangs=hangs, campaign=campaign, alone=alone))
             lenz.chmod(0o755)
             options = argparse.Namespace(seconds=2, cases=0, seed=1, reduce_seconds=1)
             with mock.patch.multiple(score, BATCH=3, ALONE=1, PATIENCE=-5):
@@ -78,6 +133,9 @@ class Hangs(unittest.TestCase):
         result = self.scored(hangs=1)
         self.assertTrue(result["killed"])
         self.assertEqual(result["cases"], 2)
+
+    def test_a_case_that_says_alone_that_it_hangs_is_too(self):
+        self.assertTrue(self.scored(hangs=1, alone="""echo '{"findings": 1}'""")["killed"])
 
     def test_a_campaign_that_ends_behind_such_a_case_is_looked_into(self):
         self.assertTrue(self.scored(hangs=1, campaign=NONE_SEEN_TO_THE_END)["killed"])

@@ -30,6 +30,20 @@ TEST(BrokenCalls, AreTakenByARuleWhoseResultLooksOtherwise) {
   EXPECT_EQ(failure->property, "broken_calls");
 }
 
+// Of sizes that only the run knows a rule speaks as of several elements: eager lays out what has none otherwise.
+TEST(BrokenCalls, MayHaveNoElementsWhereOnlyTheRunKnows) {
+  const OpDef* const rows[] = {op_table().find("aten.index.Tensor")};
+  const auto failure = wrongly_taken_call(rows, 5, 4000);
+  EXPECT_FALSE(failure) << failure->key() << "\n" << failure->detail;
+}
+
+// What no integer type holds its row's words excuse, whichever it is.
+TEST(BrokenCalls, MayBeRefusedForEachIntegersReach) {
+  const OpDef* const rows[] = {op_table().find("aten.mse_loss_backward")};
+  const auto failure = wrongly_taken_call(rows, 5, 20000);
+  EXPECT_FALSE(failure) << failure->key() << "\n" << failure->detail;
+}
+
 TEST(BrokenCalls, AreNotTakenByTheRows) {
   for (const auto& row : op_table().rows()) {
     if (!row->generate || !row->infer) continue;

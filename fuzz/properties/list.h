@@ -6,6 +6,7 @@
 namespace lenz::fuzz {
 
 Property text_round_trip();
+Property broken_text();
 Property structure();
 Property drawn_calls();
 Property broken_calls();

@@ -8,11 +8,13 @@
 #include <limits>
 
 #include "compiler/base/dtype.h"
+#include "compiler/graph/alias.h"
 #include "compiler/graph/pattern_functions.h"
 #include "compiler/ops/decompose.h"
 #include "compiler/scalar/rounding.h"
 #include "compiler/scalar/scalar.h"
 #include "oracle/aten.h"
+#include "oracle/bounds/odd_ends.h"
 
 namespace lenz::oracle {
 
@@ -223,6 +225,44 @@ Outcome run_counting_little(Boxed& boxed, const OpDef& op, std::vector<Arg> args
 }
 }  // namespace
 
+namespace {
+// The narrowest floats that a call's integers become: what is computed of each element on its own, put together or
+// copied. f64: none that are narrower.
+Dtype met_by_integers(const Call& call) {
+  const OpDef& op = *call.op;
+  const bool each = find_scalar(op.scalar) != nullptr || op.has(Trait::elementwise) || op.has(Trait::maybe_view) ||
+                    op.schema.packet == "cat" || op.schema.packet == "stack";  // op name: they promote elements too
+  Dtype met = Dtype::f64;
+  auto meet = [&](Dtype d) {
+    if (is_inexact(d)) met = info(to_real(d)).mantissa_bits < info(met).mantissa_bits ? to_real(d) : met;
+  };
+  if (!each) return met;
+  for (Dtype d : call.result_dtypes) {
+    if (is_inexact(d) && to_real(d) == Dtype::f64) return met;
+    meet(d);
+  }
+  for (const Type* t : call.types)
+    if (t->is_tensor()) meet(t->dtype);
+  return met;
+}
+
+// Integers are read as they are rounded where they meet floats.
+void keep_digits(const Call& call, std::span<const Arg> args, std::vector<RunValue>& values) {
+  const auto is_long = [](const RunValue& v) {
+    return v && v->value.isTensor() && v->value.toTensor().scalar_type() == at::kLong;
+  };
+  if (std::ranges::none_of(values, is_long)) return;
+  const Dtype met = met_by_integers(call);
+  if (met == Dtype::f64) return;
+  for (size_t i = 0; i < args.size(); ++i) {
+    if (writes_operand(*call.op, args, i)) continue;
+    for_each_value(args[i], [&](ValueId v) {
+      if (is_long(values[v])) values[v] = hold(with_odd_ends(values[v]->value.toTensor(), met));
+    });
+  }
+}
+}  // namespace
+
 Outcome Call::run_widened(Boxed& boxed, std::span<const Arg> given, std::span<const RunValue> with) const {
   std::vector<Arg> wide = numbers_read(given, with);
   // A number that is 0 where eager computes makes NaN of infinities, or has eager look at nothing.
@@ -244,6 +284,7 @@ Outcome Call::run_widened(Boxed& boxed, std::span<const Arg> given, std::span<co
     if (picks && v && v->value.isTensor() && v->value.toTensor().layout() == at::kStrided &&
         !v->value.toTensor().is_contiguous())
       v = hold(v->value.toTensor().contiguous());
+  keep_digits(*this, wide, in_order);
   Outcome out = run_counting_little(boxed, *op, std::move(wide), std::move(in_order), *symbols);
   if (!op->has(Trait::view))
     for (size_t i = 0; i < out.results.size() && i < result_dtypes.size(); ++i)

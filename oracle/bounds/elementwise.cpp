@@ -241,7 +241,7 @@ void any_rule(const ScalarRow& row, Dtype compute, Dtype result, std::span<const
                           targeted ? std::optional(result) : std::nullopt);
     if (signs)
       if (const double moved = moved_by_signs(row, compute, {given.data(), operands.size()}); moved > 0)
-        p = {.error = std::max(p.error, moved), .ambiguous = true};
+        p = {.error = p.error + moved, .ambiguous = true};  // what else is uncertain moves either of both
     const Parts numbers = parts(results.at(i));
     double magnitude = magnitude_of(results.at(i));
     if (numbers.finite()) magnitude = std::min(magnitude, largest_finite(Dtype::f64));  // parts may have no modulus
@@ -439,7 +439,9 @@ void conversion_errors(const Converted& given, int64_t count, Dtype to, Formula 
     else if (std::isinf(e) && given.leans && !disc)
       out.set(i, without_end(interval_of(v, e, given.leans[i], given.from), v, rounding));
     else if (const double all = e + rounding.at(std::fabs(v) + e); !disc && !(all < kUnbounded))
-      out.set(i, rounding.beyond(v, formula == Formula::given ? e : e + std::fabs(v) * kOtherFormula));
+      out.set(i, formula != Formula::given ? rounding.beyond(v, e + std::fabs(v) * kOtherFormula)
+                 : e == 0                  ? rounding.spread(v, 0, 0)
+                                           : rounding.beyond(v, e));
     else if (disc || !rounds_ends(formula, to))
       either_way(all);
     else

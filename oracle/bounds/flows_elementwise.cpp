@@ -14,6 +14,7 @@
 #include "oracle/bounds/flow_parts.h"
 #include "oracle/bounds/flows.h"
 #include "oracle/bounds/kept_ends.h"
+#include "oracle/bounds/odd_ends.h"
 #include "oracle/bounds/range_ends.h"
 #include "oracle/bounds/zero_signs.h"
 
@@ -281,9 +282,12 @@ Planes converted(const Planes& given, Dtype from, Dtype to, Formula formula) {
   // Where there is no infinity what overflows is stored as a NaN, which has no end.
   if (planes.lean.defined() && is_floating(from) && std::isnan(round_to(from, HUGE_VAL)))
     planes.lean = nothing_where(at::isfinite(planes.error).logical_not(), planes.lean, 0);
-  Planes made{
-      planes.value.to(to_aten(widened(to))),  {}, {}, planes.loose_zeros && is_inexact(to), planes.never_negative,
-      planes.whole || is_integral(from, true)};
+  Planes made{with_odd_ends(planes.value, to).to(to_aten(widened(to))),
+              {},
+              {},
+              planes.loose_zeros && is_inexact(to),
+              planes.never_negative,
+              planes.whole || is_integral(from, true)};
   // Fewer digits, or a smaller range: bfloat16 does not fit into float16, whose numbers have more digits.
   auto fits = [&] {
     if (!is_inexact(from)) return false;

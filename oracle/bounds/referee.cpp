@@ -262,8 +262,10 @@ struct Referee::Impl final : NodeMachine {
     for (const Arg& a : call.args)
       for_each_value(a, [&](ValueId v) {
         const Type& t = *call.types[v];
-        mixes |=
-            t.is_tensor() && is_inexact(t.dtype) && !call.result_dtypes.empty() && t.dtype != call.result_dtypes[0];
+        if (!t.is_tensor() || call.result_dtypes.empty() || t.dtype == call.result_dtypes[0]) return;
+        // Integers that indices are none of round too, where they have more digits.
+        mixes |= is_inexact(t.dtype) ||
+                 (t.dtype == Dtype::i64 && is_inexact(call.result_dtypes[0]) && !call.op->has(Trait::indexing));
       });
     return mixes;
   }

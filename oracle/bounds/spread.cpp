@@ -6,7 +6,7 @@
 
 namespace lenz::oracle {
 
-Rounding::Rounding(Dtype dtype, double ulps, double reference_ulps) : dtype_(to_real(dtype)) {
+Rounding::Rounding(Dtype dtype, double ulps, double reference_ulps) : dtype_(to_real(dtype)), to_nearest_(ulps == 0.5) {
   const Dtype d = dtype_;
   // Computed wider, then rounded: the two roundings of a half may add up to a little more than one.
   const bool narrow = is_reduced_float(d) || is_float8(d);
@@ -38,8 +38,19 @@ Sides Rounding::beyond(double v, double e) const {
   return v > 0 ? Sides{inwards, kUnbounded} : Sides{kUnbounded, inwards};
 }
 
+Sides Rounding::certainly_beyond(double v) const {
+  const double stored = nearest(dtype_, v), in_f32 = static_cast<double>(static_cast<float>(v));
+  const double twice = wider_ != 0 ? nearest(dtype_, in_f32) : stored;  // by way of f32
+  if (!std::isfinite(stored) && !std::isfinite(twice)) return {kUnbounded, kUnbounded, std::copysign(kUnbounded, v)};
+  const bool open = !std::isfinite(stored) || !std::isfinite(twice);
+  const double end = std::isfinite(stored) ? stored : twice;
+  const double inwards = std::max(std::fabs(v) - std::fabs(end), 0.0) * kOwnSlack, outwards = open ? kUnbounded : 0;
+  return v > 0 ? Sides{inwards, outwards} : Sides{outwards, inwards};
+}
+
 Sides Rounding::spread(double v, double below, double above, double unsure) const {
   const double far = std::max(below, above), size = std::fabs(v) + far, added = at(size);
+  if (far == 0 && unsure == 0 && to_nearest_ && size > limit_ && std::isfinite(size)) return certainly_beyond(v);
   if (!(added < kUnbounded)) return beyond(v, far + size * unsure);
   const double off = size * unsure;
   // Whatever is wider than a narrow dtype holds all of f32, and rounds no number of that: any other by half a place of

@@ -67,7 +67,11 @@ class Rounding {
   Sides beyond(double v, double e) const;
 
  private:
+  // Of a certain number beyond the largest one it is known whether it is stored as that, or as an infinity.
+  Sides certainly_beyond(double v) const;
+
   Dtype dtype_;
+  bool to_nearest_;
   double eps_, tiny_, limit_;
   double wider_ = 0;        // what the next wider dtype may add, of the magnitude
   double wider_least_ = 0;  // at least

@@ -45,9 +45,7 @@ TensorType pool_result(Infer& in, MemoryFormat format) {
     in.require(gt(stride[i], 0), "`stride` must be positive");
     in.require(gt(dilation[i], 0), "`dilation` must be positive");
     in.require(ge(pad[i], 0), "`padding` must not be negative");
-    if (in.op().schema.packet == "max_pool1d")  // op name: it checks more than the kernels do
-      in.require(le(pad[i] * 2, kernel[i]), "`padding` must be at most half of `kernel_size`");
-    in.require(le(pad[i] * 2, (kernel[i] - 1) * dilation[i] + 1), "`padding` must be at most half the kernel's reach");
+    in.require(le(pad[i] * 2, kernel[i]), "`padding` must be at most half of `kernel_size`");
     sizes.push_back(pooled(in, self.sizes()[self.rank() - dims + i], kernel[i], stride[i], pad[i], dilation[i],
                            in.boolean("ceil_mode")));
     in.require(ge(sizes.back(), 1), "the output would be empty");

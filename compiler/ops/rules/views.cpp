@@ -276,6 +276,8 @@ TensorType sliced(Infer& in, const Type& t) {
   size_t d = dim_of_ranked(in, "dim", t);
   Dim size = t.sizes()[d], step = in.integer("step");
   in.require(gt(step, 0), "the step must be positive");
+  constexpr int64_t kMostStep = int64_t{1} << 62;  // eager adds it to sizes, and overflows
+  in.require(le(step, kMostStep), "the step is too large to count with");
   auto start = in.maybe_integer("start"), end = in.maybe_integer("end");
   Dim first = start ? clamped(in, *start, 0, size) : Dim(0);
   Dim last = end ? clamped(in, *end, first, size) : size;
