@@ -74,8 +74,7 @@ void softmaxes(RowSink& t) {
                    .accuracy = Accuracy::composed,
                    .raises = "integers; half_to_float on a CPU",
                    .exception = kAnyDtype};
-  // Nothing has no maximum: where only the run knows whether there is something, -inf stands beside it. Halves are
-  // rounded once, at the end, as eager does.
+  // Nothing has no maximum: where only the run knows whether there is something, -inf stands beside it.
   const std::string from_top = R"(
     if is_open(numel(%self)) {
       if is_open(size(%self, $dim)) {
@@ -86,16 +85,13 @@ void softmaxes(RowSink& t) {
       if numel(%self) == 0 { return aten.clone(%self, memory_format=contiguous_format) }
       %all = %self
     }
-    $d = compute_dtype(%self)
-    %top = aten._to_copy(aten.amax(%all, [$dim], true), dtype=$d)
-    %x = aten.sub(aten._to_copy(%self, dtype=$d), %top))";
+    %x = aten.sub(%self, aten.amax(%all, [$dim], true)))";
   t.row("_softmax(Tensor self, int dim, bool half_to_float) -> Tensor", meaning(from_top + R"(
     %e = aten.exp(%x)
-    return aten._to_copy(aten.div(%e, aten.sum(%e, [$dim], true)), dtype=dtype(%self)))",
+    return aten.div(%e, aten.sum(%e, [$dim], true)))",
                                                                                 native));
   t.row("_log_softmax(Tensor self, int dim, bool half_to_float) -> Tensor", meaning(from_top + R"(
-    %l = aten.log(aten.sum(aten.exp(%x), [$dim], true))
-    return aten._to_copy(aten.sub(%x, %l), dtype=dtype(%self)))",
+    return aten.sub(%x, aten.log(aten.sum(aten.exp(%x), [$dim], true))))",
                                                                                     native));
   Row backward{.variants = {.out = "out", .out_params = "grad_input", .out_rule = OutRule::same_dtype},
                .traits = reduction,
@@ -106,21 +102,14 @@ void softmaxes(RowSink& t) {
                .exception =
                    "eager forgets to check: `must have one shape`, `the dtypes must be the same`, `needs a "
                    "floating dtype`"};
-  const std::string in_wide = R"(
-    $d = compute_dtype(%output)
-    %g = aten._to_copy(%grad_output, dtype=$d)
-    %y = aten._to_copy(%output, dtype=$d))";
   t.row("_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor",
-        meaning(in_wide + R"(
-    %p = aten.mul(%g, %y)
-    %r = aten.sub(%p, aten.mul(%y, aten.sum(%p, [$dim], true)))
-    return aten._to_copy(%r, dtype=dtype(%output)))",
+        meaning(R"(
+    %g = aten.mul(%grad_output, %output)
+    return aten.sub(%g, aten.mul(%output, aten.sum(%g, [$dim], true))))",
                 backward));
   backward.variants.out_params = "out";
   t.row("_log_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor",
-        meaning(in_wide + R"(
-    %r = aten.sub(%g, aten.mul(aten.exp(%y), aten.sum(%g, [$dim], true)))
-    return aten._to_copy(%r, dtype=dtype(%output)))",
+        meaning("    return aten.sub(%grad_output, aten.mul(aten.exp(%output), aten.sum(%grad_output, [$dim], true)))",
                 backward));
 
   Row above{.variants = {.out = "int_out", .out_rule = OutRule::same_dtype},
