@@ -240,6 +240,12 @@ Propagated corner_rule(const Box& box) {
   return p;
 }
 
+std::pair<double, double> ends_of(Dtype integers) {
+  if (integers == Dtype::b8) return {0, 1};
+  const int bits = info(integers).bits - (info(integers).is_signed ? 1 : 0);
+  return {info(integers).is_signed ? -std::ldexp(1.0, bits) : 0, std::ldexp(1.0, bits) - 1};
+}
+
 // x^y: monotone in each operand for a positive base, and of zero too while exponents are positive. A negative base
 // needs a whole exponent that is exact. A NaN makes one, but for exponents of zero and bases of one.
 Propagated power_rule(const Box& box) {
@@ -248,6 +254,11 @@ Propagated power_rule(const Box& box) {
            (box.low[1 - k] > lost_by || box.high[1 - k] < lost_by);
   };
   if (nan_beside(0, 0) || nan_beside(1, 1)) return {0, false};
+  // Of integers the corners tell nothing of what has wrapped there.
+  if (is_integral(box.compute, true)) {
+    const double base = std::max(std::fabs(box.low[0]), std::fabs(box.high[0]));
+    if (std::pow(base, std::max(box.high[1], 0.0)) > ends_of(box.compute).second) return kUnknown;
+  }
   if (box.low[0] > 0 || (box.low[0] == 0 && box.low[1] > 0)) return at_corners(box);
   const bool whole = box.error[1] == 0 && std::nearbyint(box.value[1]) == box.value[1];
   if (!whole || (box.value[1] < 0 && box.high[0] >= 0)) return kUnknown;
@@ -458,12 +469,6 @@ double lipschitz_error(const ErrorModel& model, double value, double e) {
 }
 
 namespace {
-std::pair<double, double> ends_of(Dtype integers) {
-  if (integers == Dtype::b8) return {0, 1};
-  const int bits = info(integers).bits - (info(integers).is_signed ? 1 : 0);
-  return {info(integers).is_signed ? -std::ldexp(1.0, bits) : 0, std::ldexp(1.0, bits) - 1};
-}
-
 // Whether an integer result may begin anew at the other end of its dtype.
 bool wraps(const Box& box, double error) {
   const Dtype result = result_dtype(box.row, box.compute, box.target);

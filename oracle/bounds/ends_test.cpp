@@ -128,6 +128,19 @@ TEST(BoundsAtEnds, WhatIsNoNumberOfCertainOperandsIsNone) {
   EXPECT_TRUE(j.with(0, 0, 0.37).mismatch);
 }
 
+// An index among equal elements may be any of them, and a power by one of those wraps.
+TEST(BoundsAtEnds, PowersThatMayWrapAreOpen) {
+  Judged j(R"(graph @g(%x: f32[4]) {
+    %v, %i = aten.kthvalue(%x, 1, dim=0)
+    %b = aten.full([], 1099511627776) %t = aten.full([], 2)
+    %p = aten.pow(%b, %i) %q = aten.pow(%t, %i)
+    return %p, %q
+  })",
+           {{1, 1, 1, 1}});
+  EXPECT_EQ(j.errors(0)[0], HUGE_VAL);
+  EXPECT_LE(j.errors(1)[0], 8);
+}
+
 // A random op that draws nothing is what its definition says: who fuses keeps it wider, and what overflows is no
 // infinity for them.
 TEST(BoundsAtEnds, WhatDrawsNothingIsJudgedByItsDefinition) {

@@ -5,9 +5,10 @@
 
 namespace lenz {
 
-// The place along the dim that an index names; a scalar has one.
-#define LENZ_AT_INDEX(INDEX) \
-  "choose(rank(%self) == 0, [], replaced($i, wrap($dim, rank(%self)), position(" INDEX ", size(%self, $dim))))"
+// The place along the dim that an index names; a scalar has one, and the index is looked at there too.
+#define LENZ_AT_INDEX(INDEX)                                                 \
+  "$named = position(" INDEX ", size(%self, $dim)) $at = choose(rank(%self) == 0, [], " \
+  "replaced($i, wrap($dim, rank(%self)), $named)) "
 
 inline constexpr std::string_view kGatherLoops = R"(
   for $i in shape(%out) {
@@ -186,7 +187,7 @@ inline constexpr std::string_view kIndexPutLoops =
 
 // Scatters over the places of the index. `%t` accumulates.
 #define LENZ_FROM_SELF "%t = temporary(accumulates(dtype(%out)), shape(%out)) %t[$i] = %self[$i] "
-#define LENZ_SCATTER(STORE) "for $i in shape(%index) { $at = " LENZ_AT_INDEX("%index[$i]") STORE "} "
+#define LENZ_SCATTER(STORE) "for $i in shape(%index) { " LENZ_AT_INDEX("%index[$i]") STORE "} "
 inline constexpr std::string_view kScatterLoops = "%out[$i] = %self[$i] " LENZ_SCATTER("%out[$at] put= %src[$i]");
 inline constexpr std::string_view kScatterValueLoops =
     "%out[$i] = %self[$i] " LENZ_SCATTER("%out[$at] put= to($value, dtype(%out))");

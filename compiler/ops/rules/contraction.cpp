@@ -48,10 +48,14 @@ TensorType batched_product(Infer& in, const Type& a, const Type& b) {
 
 namespace {
 // Where no products are summed eager scales `self`.
-void require_integral_beta(Infer& in, const TensorType& product, Dim inner) {
+bool scales_integers_by_a_real(Infer& in, const TensorType& product) {
   const Arg& beta = in.arg("beta");
-  if (is_inexact(product.dtype) || beta.kind != ArgKind::real || beta.d == 0) return;
-  if (in.is_zero(inner) && !in.is_zero(numel(product.sizes))) in.raise("integers need an integral beta");
+  return !is_inexact(product.dtype) && beta.kind == ArgKind::real && beta.d != 0;
+}
+constexpr std::string_view kIntegralBeta = "integers need an integral beta";
+void require_integral_beta(Infer& in, const TensorType& product, Dim inner) {
+  if (scales_integers_by_a_real(in, product) && in.is_zero(inner) && !in.is_zero(numel(product.sizes)))
+    in.raise(kIntegralBeta);
 }
 }  // namespace
 
@@ -82,7 +86,9 @@ void addbmm(Infer& in) {
   in.require(eq(a.sizes()[2], b.sizes()[1]), "the inner dims differ");
   TensorType product = fresh(a, {a.sizes()[1], b.sizes()[2]});
   broadcasts_to(in, in.tensor("self"), product);
-  require_integral_beta(in, product, a.sizes()[0] * a.sizes()[2]);
+  // Of no batches it is self alone that is scaled, be there elements or not.
+  if (scales_integers_by_a_real(in, product) && in.is_zero(a.sizes()[0])) in.raise(kIntegralBeta);
+  require_integral_beta(in, product, a.sizes()[2]);
   in.result(product);
 }
 
