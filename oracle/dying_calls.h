@@ -1,7 +1,7 @@
 // Calls that libtorch dies of: it divides the least integer by -1, and trusts indices that somebody computed. While a
 // DyingCalls lives, a division that kills is Unsupported, and names its op; a place that memory has not ends the
 // process with exit code 6 and the same words, for what else was written by then nobody knows. Without one, calls die
-// as they do: who runs them in processes of their own sees by what. Indices that libtorch trusts are looked at always.
+// as they do: who runs them in processes of their own sees by what.
 // Thread-safety: calls of one thread; what others die of, they die of.
 #pragma once
 
@@ -20,6 +20,17 @@ class DyingCalls {
   static bool any();  // whether one lives
   // `call`, which runs the op in libtorch.
   static void run(const std::string& op, const std::function<void()>& call);
+};
+
+// While one lives, its thread's calls look at indices that libtorch trusts: one that is out of range is Unsupported.
+class TrustedIndices {
+ public:
+  TrustedIndices();
+  ~TrustedIndices();
+  TrustedIndices(const TrustedIndices&) = delete;
+  TrustedIndices& operator=(const TrustedIndices&) = delete;
+
+  static bool are_looked_at();
 };
 
 }  // namespace lenz::oracle

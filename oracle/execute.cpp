@@ -4,6 +4,7 @@
 
 #include "compiler/base/hash.h"
 #include "compiler/scalar/scalar.h"
+#include "oracle/dying_calls.h"
 #include "oracle/idle_strides.h"
 #include "oracle/printed.h"
 #include "oracle/structural.h"
@@ -82,6 +83,7 @@ class Eager final : public NodeMachine {
   explicit Eager(Boxed& boxed) : boxed_(boxed) {}
   void run(const Graph&, const Node& node, std::span<const RunValue> values, const SymValues& symbols,
            Outcome& outcome) override {
+    const TrustedIndices looked_at;
     boxed_.run(*node.op, node.arguments(), values, symbols, outcome);
   }
   void seed(uint64_t ambient) override { boxed_.seed(ambient); }
