@@ -22,7 +22,7 @@ class DyingCalls {
   static void run(const std::string& op, const std::function<void()>& call);
 };
 
-// While one lives, its thread's calls look at indices that libtorch trusts: one that is out of range is Unsupported.
+// While one lives, calls look at indices that libtorch trusts: one that is out of range is Unsupported.
 class TrustedIndices {
  public:
   TrustedIndices();

@@ -140,5 +140,18 @@ TEST(Bounds, AbsoluteValuesAndSignsOfRealsAreExact) {
   Judged modulus("graph @g(%x: f32[2]) { %z = aten.complex(%x, %x) %a = aten.abs(%z) return %a }", {{-1.5, 2}});
   EXPECT_GT(modulus.errors()[0], 0);
 }
+// A NaN may have either sign, beside what is off by itself.
+TEST(Bounds, SignsOfNanTurnWhatIsUncertain) {
+  Judged j(R"(graph @g(%x: f32[1], %y: f32[1]) {
+    %nan = aten.acos(%x)
+    %sum = aten.add(%y, 1e-3)
+    %two = aten.copysign(%sum, %nan)
+    return %sum, %two
+  })",
+           {{2}, {0.1}});
+  EXPECT_GT(j.errors(0)[0], 0);
+  EXPECT_GE(j.errors(1)[0], 2 * 0.101 + j.errors(0)[0]);
+}
+
 }  // namespace
 }  // namespace lenz::oracle

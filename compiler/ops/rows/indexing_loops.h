@@ -6,8 +6,9 @@
 namespace lenz {
 
 // The place along the dim that an index names; a scalar has one, and the index is looked at there too.
-#define LENZ_AT_INDEX(INDEX)                                                 \
-  "$named = position(" INDEX ", size(%self, $dim)) $at = choose(rank(%self) == 0, [], " \
+#define LENZ_AT_INDEX(INDEX)                                 \
+  "$named = position(" INDEX                                 \
+  ", size(%self, $dim)) $at = choose(rank(%self) == 0, [], " \
   "replaced($i, wrap($dim, rank(%self)), $named)) "
 
 inline constexpr std::string_view kGatherLoops = R"(
