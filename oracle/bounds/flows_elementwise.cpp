@@ -434,7 +434,7 @@ Outcome flow_elementwise(FlowContext& in, const Call& call, Dtype& result) {
   Dtype compute = compute_dtype(call, row);
   const bool dies =
       row.arity == 2 && row.defined && is_integral(compute, false) && !writes_operands(*call.op, call.args);
-  Outcome out = (dies ? without_open_integers(in, call) : call).run_widened(in.boxed);
+  Outcome out = dies ? without_open_integers(in, call).run_widened(in.boxed) : call.run_widened(in.boxed);
   if (out.raised) return out;
   result = row.result == ResultRule::target ? call.result_dtypes[0] : result_dtype(row, compute);
   at::Tensor value = out.results[0]->value.toTensor();
