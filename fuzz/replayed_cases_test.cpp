@@ -1,0 +1,43 @@
+// Cases that a campaign found and that no check of a graph alone shows: special values, or a death of the reference.
+#include <gtest/gtest.h>
+
+#include "fuzz/reduce.h"
+
+namespace lenz::fuzz {
+namespace {
+
+void expect_to_hold(const std::string& text) {
+  const auto failure = failure_alone(parse_case(text), {});
+  EXPECT_FALSE(failure) << failure->key() << failure->detail;
+}
+
+// Integers that are drawn may be any for the reference: eager's kernel dies of some quotients of the least one.
+TEST(ReplayedCases, QuotientsOfIntegersThatMayBeAny) {
+  expect_to_hold(R"(# fuzz: values=ordinary seed=1221266583 target=generic
+graph @fuzzed(%x0: f32[1, 2, 4] init uniform(-4.0, 4.0, seed=33980)) {
+  %0 = aten.dropout(%x0, 0.75, true)
+  %1 = aten.to(%0, i32)
+  %2 = aten.slice(%0, dim=2, start=1, end=2)
+  %3 = aten.to(%2, i32)
+  %4 = aten.lcm(%1, %3)
+  return %4
+}
+)");
+}
+
+// What is subtracted of complex numbers is multiplied by -1, and inf * 0 is NaN: no sum is a difference there.
+TEST(ReplayedCases, ComplexSumsWithAnInfiniteNegative) {
+  expect_to_hold(R"(# fuzz: values=ordinary seed=392833494 target=generic
+graph @fuzzed(
+    %x0: c128[1, 1, 2, 2] init uniform(-4.0, 4.0, seed=9798),
+    %c2: c128[1, 1, 1, 1] init uniform(-2.0, 2.0, seed=1)
+) {
+  %0 = aten.neg(%x0)
+  %1 = aten.add(%0, %c2)
+  return %1
+}
+)");
+}
+
+}  // namespace
+}  // namespace lenz::fuzz
