@@ -8,6 +8,7 @@
 #include "compiler/graph/alias.h"
 #include "oracle/bounds/flow_parts.h"
 #include "oracle/bounds/middles.h"
+#include "oracle/bounds/plane_numbers.h"
 
 namespace lenz::oracle {
 
@@ -29,29 +30,13 @@ bool leans(FlowContext& in, const Call& call) {
   return false;
 }
 
-// A plane's numbers in logical order; of an undefined one zeros.
-class Numbers {
- public:
-  explicit Numbers(const at::Tensor& plane, const at::Tensor& like)
-      : laid_(plane.defined() ? in_order(plane.to(at::kDouble).expand(like.sizes())) : at::Tensor()),
-        at_(laid_.defined() ? laid_.const_data_ptr<double>() : nullptr) {}
-  double operator[](int64_t i) const { return at_ ? at_[i] : 0; }
-
- private:
-  at::Tensor laid_;
-  const double* at_;
-};
-
-at::Tensor plane_like(const at::Tensor& t) { return at::empty(t.sizes(), at::kDouble); }
-
 // The middle of the intervals, with its errors.
 at::Tensor middle_of(FlowContext& in, const at::Tensor& t) {
   Planes p = in.store.read(t);
   if (!p.lean.defined()) return t;
   const Numbers values(t, t), errors(p.error, t), leans(p.lean, t);
   const at::Tensor value = plane_like(t), error = plane_like(t), lean = plane_like(t);
-  auto *v = value.mutable_data_ptr<double>(), *e = error.mutable_data_ptr<double>(),
-       *l = lean.mutable_data_ptr<double>();
+  double *v = numbers_of(value), *e = numbers_of(error), *l = numbers_of(lean);
   bool leaning = false;
   for (int64_t i = 0; i < t.numel(); ++i) {
     const Interval middle = about_middle({values[i], errors[i], leans[i]});
@@ -87,7 +72,7 @@ Planes seen_from(const at::Tensor& value, const Planes& middle) {
   const Numbers values(value, value), middles(middle.value, value), errors(middle.error, value),
       leans(middle.lean, value);
   const at::Tensor error = plane_like(value), lean = plane_like(value), open = at::empty(value.sizes(), at::kBool);
-  auto *e = error.mutable_data_ptr<double>(), *l = lean.mutable_data_ptr<double>();
+  double *e = numbers_of(error), *l = numbers_of(lean);
   auto* o = open.mutable_data_ptr<bool>();
   bool off = false, any_open = false;
   for (int64_t i = 0; i < value.numel(); ++i) {
