@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "oracle/aten.h"
+#include "oracle/bounds/plane_numbers.h"
 #include "oracle/bounds/reference.h"
 
 namespace lenz::oracle {
@@ -125,13 +126,18 @@ void end_at_zero(Planes& planes) {
   if (!planes.never_negative || !planes.error.defined() || !value.is_floating_point() || value.is_neg()) return;
   // Seldom more than a look: few results come as near to zero as their errors reach.
   if (!any_element(value, planes.error, [](double x, double e) { return e > x; })) return;
-  const at::Tensor lean = planes.lean.defined() ? planes.lean : at::zeros_like(planes.error);
-  const at::Tensor below = planes.error - lean.clamp_min(0), above = planes.error + lean.clamp_max(0);
-  const at::Tensor room = value.to(at::kDouble).clamp_min(0);
-  const at::Tensor ends = at::isfinite(planes.error) & (below > room);
+  const Numbers values(value, value), errors(planes.error, value), leans(planes.lean, value);
+  planes.error = plane_like(value);
+  planes.lean = plane_like(value);
+  double *error = numbers_of(planes.error), *lean = numbers_of(planes.lean);
   constexpr double kDifferencesRound = 1 - 0x1p-48;
-  planes.lean = at::where(ends, (above - room) * kDifferencesRound, lean);
-  planes.error = at::where(ends, at::maximum(above, room), planes.error);
+  for (int64_t i = 0; i < value.numel(); ++i) {
+    const double e = errors[i], l = leans[i], room = values[i] > 0 ? values[i] : 0;
+    const double below = e - std::max(l, 0.0), above = e + std::min(l, 0.0);
+    const bool ends = std::isfinite(e) && !std::isnan(values[i]) && below > room;
+    error[i] = ends ? std::max(above, room) : e;
+    lean[i] = ends ? (above - room) * kDifferencesRound : l;
+  }
 }
 }  // namespace
 
