@@ -252,9 +252,12 @@ void parts(RowSink& t) {
   t.row("linalg_diagonal(Tensor(a) A, *, int offset=0, int dim1=-2, int dim2=-1) -> Tensor(a)",
         meaning("return aten.diagonal(%A, $offset, $dim1, $dim2)",
                 row_of(kComposite, rule::view<at::on_diagonal>, make::diagonal, "the two dims are one")));
-  view_and_copy<at::strided>(t, "as_strided", "", "out",
-                             ", SymInt[] size, SymInt[] stride, SymInt? storage_offset=None", make::as_strided,
-                             {kAsStridedLoops, {}}, "an element lies outside of the storage");
+  Row strided = through({kAsStridedLoops, {}}, row_of(kView, rule::view<at::strided>, make::as_strided,
+                                                      "an element lies outside of the storage"));
+  strided.exception =
+      "libtorch's meta device does not ask whether the copy of what is lazily negated has so much memory";
+  with_copy(t, "as_strided", "", ", SymInt[] size, SymInt[] stride, SymInt? storage_offset=None", strided,
+            rule::view_copy<at::strided>, "out", false, true);
 
   constexpr std::string_view kSource = "src:any";
   constexpr std::string_view kScatter = "src has another shape than the part, or the part is illegal";

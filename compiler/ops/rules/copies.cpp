@@ -37,6 +37,9 @@ void clone(Infer& in) {
 void copy(Infer& in) {
   const Type& self = in.tensor(0);
   require_expands(in, in.tensor("src"), self.sizes());
+  if (in.op().variant == VariantKind::in_place && (self.dtype == Dtype::b8 || is_float8(self.dtype)))
+    in.require(is_complex(in.tensor("src").dtype) || !is_read_lazily(in, in.at("src")),
+               "what is lazily negated is copied before it is negated, for which this dtype has no kernel");
   in.result(same_placement(in, self));
 }
 
