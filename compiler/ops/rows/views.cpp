@@ -108,10 +108,12 @@ void shapes(RowSink& t) {
          .dtypes = dtypes::all,
          .raises = "the number of elements differs",
          .decompose = "return aten.reshape(aten.clone(%self, memory_format=contiguous_format), $size)"});
-  t.row("_reshape_alias(Tensor(a) self, SymInt[] size, SymInt[] stride) -> Tensor(a)",
-        through({kReshapeAliasLoops, {}},
-                row_of(kView, rule::view<at::with_strides>, make::reshape_alias, "strides in another number than sizes",
-                       "eager reads what lies behind its memory: `out of the storage's bounds`")));
+  t.row(
+      "_reshape_alias(Tensor(a) self, SymInt[] size, SymInt[] stride) -> Tensor(a)",
+      through({kReshapeAliasLoops, {}},
+              row_of(kView, rule::view<at::with_strides>, make::reshape_alias, "strides in another number than sizes",
+                     "eager reads what lies behind its memory: `out of the storage's bounds`; of no elements it takes "
+                     "any sizes: `a size is negative`")));
   t.row("view_as(Tensor(a) self, Tensor other) -> Tensor(a)",
         meaning("return aten.view(%self, shape(%other))",
                 crossing("other:any", row_of(kComposite, rule::view<at::like_other>, make::view_like, kNoView))));
