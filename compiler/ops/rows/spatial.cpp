@@ -98,6 +98,9 @@ void max_pools(RowSink& t) {
              .decompose = R"(
                $lead = first(shape(%self), rank(%self) - len($output_size))
                $n = product(last(shape(%self), len($output_size)))
+               if product($output_size) == 0 {  # then nobody looks where they were
+                 return aten.full(concat($lead, $output_size), 0, dtype=dtype(%self), device=device(%self))
+               }
                %zeros = aten.full(concat($lead, [product($output_size)]), 0, dtype=dtype(%self), device=device(%self))
                %from = aten.reshape(%self, concat($lead, [$n]))
                %y = aten.scatter(%zeros, -1, aten.reshape(%indices, concat($lead, [$n])), %from)
