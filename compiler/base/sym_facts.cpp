@@ -356,6 +356,14 @@ bool FactsLearner::assume_zero(Dim dim) {
     if (t.coefficient == 1 || t.coefficient == -1 || t.coefficient == INT64_MIN) continue;
     if (!assume_congruence(dim - monomial_dim(t), static_cast<int64_t>(magnitude(t.coefficient)), 0)) return false;
   }
+  // Of two products that are one number a positive factor that both have goes.
+  if (view.terms().size() == 1)
+    facts_.rewrites_.any_of(symbol_mask(dim), [&](const Facts::Rewrite& r) {
+      const Dim other = view.terms()[0].coefficient < 0 ? dim + r.from - r.to : dim - r.from + r.to;
+      if (auto rest = without_common_factor(FactsReader(facts_), other))
+        pending_.push_back({Pending::Kind::zero, *rest, {}});
+      return false;
+    });
   rewrite(dim);
   keep_bound(dim);
   keep_bound(-dim);
