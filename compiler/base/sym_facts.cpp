@@ -120,8 +120,9 @@ bool FactsLearner::assume_range(const SymNode* symbol, const Range& range) {
   changed_.add(symbol->id);
   // What it is a factor of may be divided by it now.
   if (now_positive) {
-    relearn_rewrites(symbol->symbols,
-                     [&](Dim atom, Dim value) { return mentions(atom, symbol) && mentions(value, symbol); });
+    relearn_rewrites(symbol->symbols, [&](Dim atom, Dim value) {
+      return mentions(atom, symbol) && (value.is_constant() || mentions(value, symbol));
+    });
     facts_.bounds_.any_of(symbol->symbols, [&](const Facts::Bound& b) {
       if (mentions(b.dim, symbol)) pending_.push_back({Pending::Kind::nonnegative, b.dim, {}});
       return false;
