@@ -5,6 +5,7 @@
 
 #include <csignal>
 
+#include "compiler/graph/copied_strides.h"
 #include "compiler/ops/make/common.h"
 #include "compiler/ops/op_table.h"
 #include "compiler/ops/row.h"
@@ -98,7 +99,7 @@ TEST(RowCheck, FindsAWrongAlias) {
   EXPECT_FALSE(has(check("alias(Tensor(a) self) -> Tensor(a)", row), Aspect::alias));
   row.infer = [](Infer& in) {
     TensorType t = in.tensor(0).tensor();
-    t.strides = rule::preserved_strides(in, in.tensor(0));
+    t.strides = preserved_strides(in, in.tensor(0));
     t.offset = 0;
     in.alias(t, 0);
   };

@@ -557,7 +557,7 @@ double own_error(const ScalarRow& row, Dtype dtype, const ScalarValue& result, s
   }
   const auto is_complex = [](const ScalarValue& v) { return v.kind() == ScalarKind::complex; };
   double magnitude = std::max(modulus(result), a.absolute);
-  if (a.of_operands)
+  if (a.of_operands && (a.absolute == 0 || is_complex(result)))
     for (const ScalarValue& operand : operands) magnitude = std::max(magnitude, modulus(operand));
   const bool complex = is_complex(result);
   switch (complex || std::ranges::any_of(operands, is_complex) ? a.of_complex : a.kind) {

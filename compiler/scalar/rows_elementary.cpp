@@ -189,7 +189,7 @@ void add_exponentials(Table& t) {
                   "log(e^a + e^b) without overflow on the way; complex: b + log1p(e^(a - b)) with the greater real "
                   "part of the two as b (the first of equals), so that the imaginary part is not the principal one")
                   .with(commutative | loose_zero)
-                  .within(4)
+                  .within(4, 1)
                   .of_operands()
                   .passes(ErrorRule::sum)
                   .bounded_for_reals_only()
@@ -199,7 +199,7 @@ void add_exponentials(Table& t) {
   t.push_back(row("logaddexp2", 2, dtypes::floats, real_function<log_add_exp<dd::exp2, log2_1p>>,
                   "torch.logaddexp2(a, b)", "log2(2^a + 2^b) without overflow on the way")
                   .with(commutative | loose_zero)
-                  .within(4)
+                  .within(4, 1)
                   .of_operands()
                   .passes(ErrorRule::sum)
                   .rising()

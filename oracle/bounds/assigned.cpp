@@ -2,12 +2,28 @@
 #include "compiler/scalar/rounding.h"
 #include "oracle/aten.h"
 #include "oracle/bounds/flows.h"
+#include "oracle/bounds/rounded.h"
 
 namespace lenz::oracle {
 
 // In another dtype, as far as this run keeps account.
+namespace {
+// What overflows for certain may be any number beyond the dtype's end: as the one there, beside which the ends of what
+// is made of it keep their places.
+void stand_at_the_end(Planes& made, Dtype to) {
+  if (!made.lean.defined() || !is_floating(to) || to == Dtype::f64) return;
+  const at::Tensor overflows = at::isinf(made.error).logical_and(at::isinf(made.lean));
+  const double most = overflow_threshold(to);
+  made.value = at::where(overflows, at::where(made.lean > 0, most, -most).to(made.value.scalar_type()), made.value);
+}
+}  // namespace
+
 Planes recorded(FlowContext& in, const Planes& planes, Dtype from, Dtype to) {
-  if (in.errors) return converted(planes, from, to, in.formula);
+  if (in.errors) {
+    Planes made = converted(planes, from, to, in.formula);
+    stand_at_the_end(made, to);
+    return made;
+  }
   return {planes.value.to(to_aten(widened(to))), {}, {}, planes.loose_zeros && is_inexact(to)};
 }
 

@@ -8,6 +8,7 @@
 #include "compiler/scalar/rounding.h"
 #include "oracle/bounds/elementwise.h"
 #include "oracle/bounds/flow_parts.h"
+#include "oracle/bounds/plane_numbers.h"
 
 namespace lenz::oracle {
 
@@ -218,6 +219,36 @@ std::vector<at::Tensor> without_least(FlowContext& in, const Call& call) {
 }
 }  // namespace
 
+namespace {
+// Which leans stay, of eager's kernels' own errors: those of what lies between the ends that a lean says by every
+// kernel, an infinity for certain among them. `at`: which of the results. `ends`: where kernels were asked.
+at::Tensor leans_beside_kernels(std::span<const Outcome> kernels, size_t at, Dtype dtype, const Planes& made,
+                                const at::Tensor& ends) {
+  if (!made.lean.defined()) return {};
+  const bool stores_nan = std::isnan(round_to(to_real(dtype), kInf));  // in place of an infinity
+  const Numbers values(made.value, made.value), errors(made.error, made.value), leans(made.lean, made.value);
+  const at::Tensor lean = plane_like(made.value);
+  double* kept = numbers_of(lean);
+  for (int64_t i = 0; i < lean.numel(); ++i) kept[i] = leans[i];
+  const at::Tensor asked = ends.expand(made.value.sizes()).contiguous();
+  const bool* end = asked.const_data_ptr<bool>();
+  for (const Outcome& kernel : kernels) {
+    const at::Tensor result = leaves(kernel.results)[at];
+    if (result.sizes() != made.value.sizes()) return {};
+    const Numbers given(result, result);
+    for (int64_t i = 0; i < lean.numel(); ++i) {
+      const double off = given[i] - values[i];
+      const Reach reach = leaning(errors[i], leans[i]);
+      const bool within = std::isinf(leans[i])
+                              ? (stores_nan ? std::isnan(given[i]) : given[i] == leans[i])
+                              : !std::isnan(given[i]) && (off < 0 ? -off <= reach.below : off <= reach.above);
+      if (end[i] && !within) kept[i] = 0;
+    }
+  }
+  return lean;
+}
+}  // namespace
+
 void excuse_definition(FlowContext& in, const Call& call, const Outcome& defined) {
   const std::vector<Outcome> kernels = kernels_of(in, call);
   if (kernels.empty()) return;
@@ -239,26 +270,21 @@ void excuse_definition(FlowContext& in, const Call& call, const Outcome& defined
     if (!has_any(end)) continue;
     Planes p = in.store.read(t);
     const bool excused = excuse(in, call.op->full_name, end, apart_from(kernels, i, t), p);
-    if (excused || p.lean.defined()) in.store.write(t, p.error, p.ambiguous);  // which is as far either way
+    if (excused || p.lean.defined())
+      in.store.write(t, p.error, p.ambiguous, leans_beside_kernels(kernels, i, dtype, p, end));
   }
 }
-
-namespace {
-// Of what leans only what overflows for certain, of eager's kernels too, knows something of their own errors.
-void keep_common_overflows(std::span<const Outcome> kernels, Planes& made) {
-  if (!made.lean.defined()) return;
-  at::Tensor common = at::isinf(made.lean).logical_and(at::full_like(made.lean, kernels.empty() ? 0 : 1) != 0);
-  for (const Outcome& kernel : kernels)
-    common = common.logical_and(leaves(kernel.results)[0].to(at::kDouble) == made.lean);
-  made.lean = has_any(common) ? nothing_where(common.logical_not(), made.lean, 0) : at::Tensor();
-}
-}  // namespace
 
 void excuse_row(FlowContext& in, const Call& call, const ScalarRow& row, Dtype result, const at::Tensor& where,
                 Planes& made) {
   const std::vector<Outcome> kernels = kernels_of(in, call);
-  keep_common_overflows(kernels, made);
-  if (kernels.empty()) return;
+  // Of what leans only what overflows for certain knows something of the kernels' own errors.
+  if (made.lean.defined()) made.lean = nothing_where(at::isinf(made.lean).logical_not(), made.lean, 0);
+  if (kernels.empty()) {
+    made.lean = at::Tensor();
+    return;
+  }
+  made.lean = leans_beside_kernels(kernels, 0, result, made, at::ones({}, at::kBool));
   const at::Tensor apart = apart_from(kernels, 0, made.value);
   if (!any_error(in, call.values)) {
     excuse(in, row.name, where, apart, made);

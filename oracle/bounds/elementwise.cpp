@@ -439,9 +439,8 @@ void conversion_errors(const Converted& given, int64_t count, Dtype to, Formula 
     else if (std::isinf(e) && given.leans && !disc)
       out.set(i, without_end(interval_of(v, e, given.leans[i], given.from), v, rounding));
     else if (const double all = e + rounding.at(std::fabs(v) + e); !disc && !(all < kUnbounded))
-      out.set(i, formula != Formula::given ? rounding.beyond(v, e + std::fabs(v) * kOtherFormula)
-                 : e == 0                  ? rounding.spread(v, 0, 0)
-                                           : rounding.beyond(v, e));
+      out.set(i, formula == Formula::given ? spread(v, e, given.leans ? given.leans[i] : 0)
+                                           : rounding.beyond(v, e + std::fabs(v) * kOtherFormula));
     else if (disc || !rounds_ends(formula, to))
       either_way(all);
     else

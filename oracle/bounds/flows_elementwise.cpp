@@ -168,10 +168,15 @@ Planes apply(const ScalarRow& row, Dtype compute, Dtype result, std::span<const 
   if (out.any_lean) made.lean = lean;
   if (out.any_ambiguous) made.ambiguous = open;
   if (marked && out.any_error) {  // an operand on the other branch: open where that shows
-    for (const Planes& p : operands)
-      if (p.ambiguous.defined())
-        made.ambiguous =
-            made.ambiguous.defined() ? made.ambiguous.logical_or(p.ambiguous) : p.ambiguous.expand(value.sizes());
+    const at::Tensor bounded = at::isfinite(error);
+    for (const Planes& p : operands) {
+      if (!p.ambiguous.defined()) continue;
+      // What had no end, and has one here, was a number that overflows.
+      at::Tensor marks = p.ambiguous;
+      if (p.error.defined()) marks = marks.logical_and(at::isinf(p.error).logical_and(bounded).logical_not());
+      marks = marks.expand(value.sizes());
+      made.ambiguous = made.ambiguous.defined() ? made.ambiguous.logical_or(marks) : marks;
+    }
     made.ambiguous = made.ambiguous.logical_and(error != 0);
   }
   return made;
@@ -559,6 +564,7 @@ Outcome flow_converted(FlowContext& in, const Call& call) {
   }
   Planes made = recorded(in, from.planes, from.dtype, call.result_dtypes[0]);
   made.terms = from.planes.terms;
+  if (made.lean.defined()) value.copy_(made.value);
   in.store.carry(made, value);
   return out;
 }

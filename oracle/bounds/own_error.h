@@ -24,7 +24,7 @@ class OwnError {
       : exact_known_(known && formula == Formula::given),
         exact_(row.accuracy.of(compute) == AccuracyClass::exact || is_integral(result, true)),
         absolute_(row.accuracy.absolute),
-        of_operands_(row.accuracy.of_operands),
+        of_operands_(row.accuracy.of_operands && (row.accuracy.absolute == 0 || lenz::is_complex(result))),
         floating_(is_floating(result)),
         monotone_(rounds_ends(formula, result) && rounds(row, result)),
         about_(known && formula == Formula::given && result == Dtype::f64 && rounds_once(row, result)),

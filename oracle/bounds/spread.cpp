@@ -49,10 +49,8 @@ Sides Rounding::certainly_beyond(double v) const {
 }
 
 Sides Rounding::spread(double v, double below, double above, double unsure) const {
-  const double far = std::max(below, above), size = std::fabs(v) + far, added = at(size);
+  const double far = std::max(below, above), size = std::fabs(v) + far, off = size * unsure;
   if (far == 0 && unsure == 0 && to_nearest_ && size > limit_ && std::isfinite(size)) return certainly_beyond(v);
-  if (!(added < kUnbounded)) return beyond(v, far + size * unsure);
-  const double off = size * unsure;
   // Whatever is wider than a narrow dtype holds all of f32, and rounds no number of that: any other by half a place of
   // f32 at most, before it is rounded once more. Of a certain number it is known what that makes.
   double lower = std::max(size * wider_, wider_least_), higher = lower;
@@ -62,8 +60,13 @@ Sides Rounding::spread(double v, double below, double above, double unsure) cons
   }
   lower += below + off;
   higher += above + off;
-  const double low = std::max(lower, v - nearest(dtype_, v - lower)) * kOwnSlack;
-  const double high = std::max(higher, nearest(dtype_, v + higher) - v) * kOwnSlack;
+  const double least = nearest(dtype_, v - lower), most = nearest(dtype_, v + higher);
+  // What lies a little beyond the largest number is rounded to that.
+  const bool within = to_nearest_ && std::isfinite(least) && std::isfinite(most);
+  const double added = within ? at(std::min(size, limit_)) : at(size);
+  if (!(added < kUnbounded)) return beyond(v, far + off);
+  const double low = std::max(lower, v - least) * kOwnSlack;
+  const double high = std::max(higher, most - v) * kOwnSlack;
   return {std::min(below + off + added, low), std::min(above + off + added, high)};
 }
 
