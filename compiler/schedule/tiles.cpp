@@ -1,11 +1,13 @@
 #include "compiler/schedule/tiles.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "compiler/loops/index_algebra.h"
 #include "compiler/schedule/addresses.h"
 #include "compiler/schedule/collapse.h"
 #include "compiler/schedule/fuse.h"
+#include "compiler/schedule/kept_columns.h"
 #include "compiler/schedule/symbols.h"
 
 namespace lenz::schedule {
@@ -21,6 +23,10 @@ namespace {
 
 constexpr int64_t kTile = 4096;       // points of a tile: enough to pay for the turn, few enough for the cache
 constexpr int64_t kColumnTile = 256;  // columns that are reduced together: a stretch that memory brings at once
+constexpr int64_t kOpenColumns = 64;  // of so many rows that nobody knows yet
+constexpr int64_t kFewColumns = 32;   // two lines of memory: of fewer, each brings more than is asked for
+constexpr int64_t kManyPoints = 32;
+constexpr double kLeastOfPoint = 64 << 10;  // bytes
 // Of two axes, where memory is contiguous along one here and the other one there: wide along the one that results are
 // contiguous along, so that few lines of theirs are left half written, and high enough for lines of what is turned.
 constexpr int64_t kSquareTile = 256;
@@ -71,9 +77,10 @@ class TileChooser {
     if (group_.shared == 0) return made;
     const bool bare = is_bare();
     if (!bare && !in_columns()) return made;
-    made.size = target_.grained(bare ? kTile : kColumnTile);
-    if (!bare || group_.phases.size() != 1) return made;
     const auto innermost = static_cast<uint32_t>(group_.shared - 1);
+    made.size = target_.grained(bare ? kTile : columns_of_tile());
+    if (!bare) made.joined = columns_as_one(innermost);
+    if (!bare || group_.phases.size() != 1) return made;
     const uint32_t joined = enough_for_lanes(innermost);
     made.rows = crossing_axis(joined);
     // Squares are of vectors at least, along both axes.
@@ -158,6 +165,12 @@ class TileChooser {
     return best;
   }
 
+  // What only the group sees lies as lanes have it.
+  double contiguity_outside(const Member& m, size_t axis) const {
+    return contiguity(program_, *m.nest, m.axes, axis,
+                      [&](BufferId id) { return used_outside(program_, block_, uses_, group_, id); });
+  }
+
   // Of one point of the shared axes, as far as that is known.
   double inner_points(const Member& m) const {
     double points = 1;
@@ -167,6 +180,47 @@ class TileChooser {
       if (const Dim shared = m.axes[k].extent; shared.is_constant() && !shared.is(0))
         points /= static_cast<double>(shared.constant());
     return points;
+  }
+
+  // So many columns that a cache keeps all their rows, where another phase walks these again.
+  int64_t columns_of_tile() const {
+    if (group_.phases.size() == 1) return kColumnTile;
+    double most = 1;  // bytes of one column
+    for (const Member& m : members_) {
+      for (const Axis& a : m.axes)
+        if (!a.extent.is_constant() && !shares(m, a)) return kOpenColumns;
+      int64_t item_bytes = 1;
+      for (const loops::Instr& i : m.nest->body)
+        if (i.kind == InstrKind::load) item_bytes = std::max<int64_t>(item_bytes, item_size(i.dtype));
+      most = std::max(most, inner_points(m) * static_cast<double>(item_bytes));
+    }
+    const auto columns = static_cast<uint64_t>(std::max(1.0, static_cast<double>(kKeptColumns) / most));
+    int64_t tile = std::clamp<int64_t>(static_cast<int64_t>(std::bit_floor(columns)), target_.lanes(4), kColumnTile);
+    auto worth_starting = [&](int64_t half) { return static_cast<double>(half) * most >= kLeastOfPoint; };
+    while (tile > kFewColumns && worth_starting(tile / 2) && few_points(tile)) tile /= 2;
+    return tile;
+  }
+
+  // Whether the columns are so few tiles of this size that many cores had none. However many there are: results are the
+  // same on each number of them.
+  bool few_points(int64_t tile) const {
+    Dim all = 1;
+    for (size_t k : places_of_shared(members_[0].axes, group_.shared)) all *= members_[0].axes[k].extent;
+    return all.is_constant() && all.constant() / tile < kManyPoints;
+  }
+
+  bool shares(const Member& m, const Axis& axis) const {
+    return std::ranges::any_of(places_of_shared(m.axes, group_.shared),
+                               [&](size_t k) { return m.axes[k].symbol == axis.symbol; });
+  }
+
+  // How many shared axes are columns beside each other, of which this one is the innermost: where they stand outside of
+  // all others.
+  uint32_t columns_as_one(uint32_t innermost) const {
+    const bool outside = std::ranges::all_of(members_, [&](const Member& m) {
+      return places_of_shared(m.axes, group_.shared).back() == innermost;
+    });
+    return outside ? joined_axes(innermost) : 1;
   }
 
   // Whether memory is contiguous along the innermost shared axis rather than along those that only some nests have.
@@ -185,9 +239,9 @@ class TileChooser {
       // How far an inner axis goes hangs on where the shared one is: that one stays outside.
       for (const Axis& a : m.axes)
         if (mentions(a.extent, m.axes[shared].symbol)) return false;
-      along_shared += contiguity(program_, *m.nest, m.axes, shared);
+      along_shared += contiguity_outside(m, shared);
       const size_t inner = last == shared ? 0 : last;
-      along_inner += contiguity(program_, *m.nest, m.axes, inner);
+      along_inner += contiguity_outside(m, inner);
       few = few || too_few(m.axes[inner].extent);
       const double points = inner_points(m);
       cost_shared += points * lane_cost(program_, *m.nest, m.axes, shared, target_);
@@ -295,11 +349,12 @@ class Steps {
 };
 }  // namespace
 
-double contiguity(const Program& program, const Nest& nest, std::span<const Axis> axes, size_t axis) {
+double contiguity(const Program& program, const Nest& nest, std::span<const Axis> axes, size_t axis,
+                  const std::function<bool(BufferId)>& counts) {
   const Steps steps(program, nest, axes, axis);
   double score = 0;
   for_each_access(nest, [&](BufferId id, const DimVec& index) {
-    if (index.empty()) return;
+    if (index.empty() || (counts && !counts(id))) return;
     auto stride = steps.of(id, index);
     score += !stride ? -2 : stride->is(1) ? 1 : stride->is(0) ? 0 : -1;
   });
@@ -372,8 +427,10 @@ std::string why_not_cut(const Program& program, const loops::Block& block, const
     const std::vector<Axis> axes = reordered(nest, t.order);
     const bool bare = axes.size() == group.shared;
     if (!bare && scans(nest)) return "nest " + std::to_string(number) + " scans";
-    if ((t.joined > 1 || t.rows) && (!bare || group.phases.size() != 1))
-      return "axes are joined or turned where they are all there is, in one phase";
+    if (t.rows && (!bare || group.phases.size() != 1))
+      return "axes are turned where they are all there is, in one phase";
+    if (t.joined > 1 && places_of_shared(axes, group.shared).back() + 1 != group.shared)
+      return "other axes of nest " + std::to_string(number) + " stand between those that are joined";
     bool one = true;
     for (size_t n = 1; n < t.joined; ++n) one = one && collapsible(program, nest, axes, group.shared - 1 - n);
     for (size_t n = 1; n < t.rows_joined; ++n) one = one && collapsible(program, nest, axes, *t.rows - n);

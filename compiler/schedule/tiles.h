@@ -3,6 +3,7 @@
 // Thread-safety: pure functions.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -39,9 +40,9 @@ bool used_outside(const loops::Program& program, const loops::Block& block, cons
                   BufferId id);
 
 // How well accesses of a nest go along one of these axes, which are its own in some order: neighbours, or one element
-// for all, against strides.
+// for all, against strides. Not given: all buffers count.
 double contiguity(const loops::Program& program, const loops::Nest& nest, std::span<const loops::Axis> axes,
-                  size_t axis);
+                  size_t axis, const std::function<bool(BufferId)>& counts = {});
 
 // Simple operations that a point takes where those along this axis, its own in some order, run in lanes.
 double lane_cost(const loops::Program& program, const loops::Nest& nest, std::span<const loops::Axis> axes, size_t axis,
