@@ -1,5 +1,5 @@
-// Cases that a campaign found and that no check of a graph alone shows: special values, plans of small grain, or a death
-// of the reference.
+// Cases that a campaign found and that no check of a graph alone shows: special values, plans of small grain, or a
+// death of the reference.
 #include <gtest/gtest.h>
 
 #include "fuzz/reduce.h"

@@ -10,14 +10,14 @@ using loops::InstrKind;
 using loops::Nest;
 
 namespace {
-constexpr int64_t kFewest = 16;        // columns of a tile
+constexpr int64_t kFewest = 64;  // columns of a tile: where rows lie far apart, what finds their pages is kept, too
 constexpr int64_t kLeastColumns = 256;  // of all: tiles for more cores than most have
 }  // namespace
 
 bool columns_stay(Dim rows, size_t row_axes, Dim columns, int64_t item_bytes) {
   if (columns.is_constant() && columns.constant() < kLeastColumns) return false;
   if (!rows.is_constant()) return row_axes == 1;
-  return rows.constant() <= kKeptColumns * 2 / (kFewest * item_bytes);
+  return rows.constant() <= kKeptColumns / (kFewest * item_bytes);
 }
 
 std::unordered_set<const Nest*> walked_again(const loops::Program& program) {

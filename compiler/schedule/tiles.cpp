@@ -34,6 +34,7 @@ constexpr int64_t kSquareBytes = 256;
 // Constant strides at which a few vectors have all that lanes read.
 constexpr int64_t kNear = 8;
 constexpr double kGather = 16;  // simple operations that other strides take
+constexpr double kTurned = 3;   // and those of squares
 constexpr double kAcross = 8;   // and making one value of a vector's
 
 template <class F>
@@ -47,6 +48,11 @@ loops::IndexSpace space_of(const Program& program, std::span<const Axis> axes) {
   loops::IndexSpace space(program.context->syms, program.assumptions.known());
   for (const Axis& a : axes) space.add_axis(a.symbol, a.extent);
   return space;
+}
+
+bool combines(const Nest& nest) {
+  return std::ranges::any_of(
+      nest.body, [](const loops::Instr& i) { return i.kind == InstrKind::reduce || i.kind == InstrKind::scan; });
 }
 
 bool scans(const Nest& nest) {
@@ -78,8 +84,8 @@ class TileChooser {
     const bool bare = is_bare();
     if (!bare && !in_columns()) return made;
     const auto innermost = static_cast<uint32_t>(group_.shared - 1);
-    made.size = target_.grained(bare ? kTile : columns_of_tile());
     if (!bare) made.joined = columns_as_one(innermost);
+    made.size = target_.grained(bare ? kTile : columns_of_tile(extent_of(innermost, made.joined)));
     if (!bare || group_.phases.size() != 1) return made;
     const uint32_t joined = enough_for_lanes(innermost);
     made.rows = crossing_axis(joined);
@@ -171,6 +177,21 @@ class TileChooser {
                       [&](BufferId id) { return used_outside(program_, block_, uses_, group_, id); });
   }
 
+  // Beside that, columns lie within the nest: what crosses them is turned in registers where nothing is combined.
+  double cost_in_lanes(const Member& m, size_t axis) const {
+    const bool turns = m.axes[axis].kind == AxisKind::parallel && !m.axes.empty() && !combines(*m.nest);
+    const loops::IndexSpace space = space_of(program_, m.axes);
+    return lane_cost(program_, *m.nest, m.axes, axis, target_,
+                     [&](BufferId id, const DimVec& index) -> std::optional<double> {
+                       if (!used_outside(program_, block_, uses_, group_, id)) return 1;
+                       if (!turns) return std::nullopt;
+                       const Dim address = address_of(program_, id, index);
+                       for (size_t k = group_.shared; k < m.axes.size(); ++k)
+                         if (const auto stride = space.stride(address, k); stride && stride->is(1)) return kTurned;
+                       return std::nullopt;
+                     });
+  }
+
   // Of one point of the shared axes, as far as that is known.
   double inner_points(const Member& m) const {
     double points = 1;
@@ -182,8 +203,8 @@ class TileChooser {
     return points;
   }
 
-  // So many columns that a cache keeps all their rows, where another phase walks these again.
-  int64_t columns_of_tile() const {
+  // So many columns that a cache keeps all their rows, where another phase walks these again; of all that there are.
+  int64_t columns_of_tile(Dim all) const {
     if (group_.phases.size() == 1) return kColumnTile;
     double most = 1;  // bytes of one column
     for (const Member& m : members_) {
@@ -198,6 +219,9 @@ class TileChooser {
     int64_t tile = std::clamp<int64_t>(static_cast<int64_t>(std::bit_floor(columns)), target_.lanes(4), kColumnTile);
     auto worth_starting = [&](int64_t half) { return static_cast<double>(half) * most >= kLeastOfPoint; };
     while (tile > kFewColumns && worth_starting(tile / 2) && few_points(tile)) tile /= 2;
+    // No end of the last tile is another loop, if whole vectors come out even.
+    for (int64_t even = tile; all.is_constant() && even > tile / 2; even -= target_.lanes(4))
+      if (all.constant() % even == 0) return even;
     return tile;
   }
 
@@ -217,9 +241,8 @@ class TileChooser {
   // How many shared axes are columns beside each other, of which this one is the innermost: where they stand outside of
   // all others.
   uint32_t columns_as_one(uint32_t innermost) const {
-    const bool outside = std::ranges::all_of(members_, [&](const Member& m) {
-      return places_of_shared(m.axes, group_.shared).back() == innermost;
-    });
+    const bool outside = std::ranges::all_of(
+        members_, [&](const Member& m) { return places_of_shared(m.axes, group_.shared).back() == innermost; });
     return outside ? joined_axes(innermost) : 1;
   }
 
@@ -244,8 +267,8 @@ class TileChooser {
       along_inner += contiguity_outside(m, inner);
       few = few || too_few(m.axes[inner].extent);
       const double points = inner_points(m);
-      cost_shared += points * lane_cost(program_, *m.nest, m.axes, shared, target_);
-      cost_inner += points * lane_cost(program_, *m.nest, m.axes, inner, target_);
+      cost_shared += points * cost_in_lanes(m, shared);
+      cost_inner += points * cost_in_lanes(m, inner);
     }
     if (few) return cost_shared < cost_inner;
     return along_shared > along_inner;
@@ -362,11 +385,15 @@ double contiguity(const Program& program, const Nest& nest, std::span<const Axis
 }
 
 double lane_cost(const Program& program, const Nest& nest, std::span<const Axis> axes, size_t axis,
-                 const Target& target) {
+                 const Target& target, const std::function<std::optional<double>(BufferId, const DimVec&)>& known) {
   const Steps steps(program, nest, axes, axis);
   double cost = facts_of(nest).cost;
   for_each_access(nest, [&](BufferId id, const DimVec& index) {
     if (index.empty()) return;
+    if (const auto here = known ? known(id, index) : std::nullopt) {
+      cost += *here;
+      return;
+    }
     auto stride = steps.of(id, index);
     const bool near = stride && stride->is_constant() && std::abs(stride->constant()) <= kNear;
     cost += near ? static_cast<double>(std::abs(stride->constant())) : kGather;

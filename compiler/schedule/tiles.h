@@ -44,9 +44,10 @@ bool used_outside(const loops::Program& program, const loops::Block& block, cons
 double contiguity(const loops::Program& program, const loops::Nest& nest, std::span<const loops::Axis> axes,
                   size_t axis, const std::function<bool(BufferId)>& counts = {});
 
-// Simple operations that a point takes where those along this axis, its own in some order, run in lanes.
+// Simple operations that a point takes where those along this axis, its own in some order, run in lanes. `known`: what
+// an access takes, where the caller knows better.
 double lane_cost(const loops::Program& program, const loops::Nest& nest, std::span<const loops::Axis> axes, size_t axis,
-                 const Target& target);
+                 const Target& target, const std::function<std::optional<double>(BufferId, const DimVec&)>& known = {});
 
 // Another parallel axis of the nest, along which something is contiguous that is strange to this one.
 std::optional<size_t> crossing_axis(const loops::Program& program, const loops::Nest& nest, size_t axis);
