@@ -69,12 +69,19 @@ TEST(KeptColumns, NotOfTooManyRowsOrTooFewColumns) {
   }
 }
 
+// Running sums too go beside each other.
+TEST(KeptColumns, WhatIsScannedAlongThemHasLanes) {
+  const std::string text = scheduled("graph @g(%x: f32[8, 64, 56, 56]) {\n  %y = aten.cumsum(%x, 1)\n  return %y\n}\n");
+  EXPECT_THAT(text, ContainsRegex("lanes 16 unroll 2, scan j[0-9]+ < 64"));
+}
+
 TEST(KeptColumns, ComputeTheSame) {
   const std::string graph = R"(
 graph @g(%x: f32[s0, s1, s2, s3]) where s0 in 2..64, s1 in 2..512, s2 in 2..512, s3 in 2..512 {
   %y = aten.softmax(%x, 1)
   %v = aten.var.correction(%x, [1], correction=0, keepdim=true)
-  %z = aten.mul(%y, %v)
+  %m = aten.mul(%y, %v)
+  %z = aten.cumsum(%m, 1)
   return %z
 }
 )";

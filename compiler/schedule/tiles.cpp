@@ -55,10 +55,6 @@ bool combines(const Nest& nest) {
       nest.body, [](const loops::Instr& i) { return i.kind == InstrKind::reduce || i.kind == InstrKind::scan; });
 }
 
-bool scans(const Nest& nest) {
-  return std::ranges::any_of(nest.body, [](const loops::Instr& i) { return i.kind == InstrKind::scan; });
-}
-
 // Where a nest's outermost parallel axes are among all.
 std::vector<size_t> places_of_shared(std::span<const Axis> axes, size_t shared) {
   std::vector<size_t> at;
@@ -251,7 +247,6 @@ class TileChooser {
     double along_shared = 0, along_inner = 0, cost_shared = 0, cost_inner = 0;
     bool few = false;
     for (const Member& m : members_) {
-      if (scans(*m.nest)) return false;
       if (m.axes.size() == group_.shared) {  // one point, which has no lanes where the shared axis has none
         const double cost = facts_of(*m.nest).cost;
         cost_shared += cost;
@@ -453,7 +448,6 @@ std::string why_not_cut(const Program& program, const loops::Block& block, const
     const auto& nest = std::get<Nest>(block.nodes[number].is);
     const std::vector<Axis> axes = reordered(nest, t.order);
     const bool bare = axes.size() == group.shared;
-    if (!bare && scans(nest)) return "nest " + std::to_string(number) + " scans";
     if (t.rows && (!bare || group.phases.size() != 1))
       return "axes are turned where they are all there is, in one phase";
     if (t.joined > 1 && places_of_shared(axes, group.shared).back() + 1 != group.shared)
