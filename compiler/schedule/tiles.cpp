@@ -175,17 +175,18 @@ class TileChooser {
 
   // Beside that, columns lie within the nest: what crosses them is turned in registers where nothing is combined.
   double cost_in_lanes(const Member& m, size_t axis) const {
-    const bool turns = m.axes[axis].kind == AxisKind::parallel && !m.axes.empty() && !combines(*m.nest);
+    const bool turns = m.axes[axis].kind == AxisKind::parallel && !combines(*m.nest);
     const loops::IndexSpace space = space_of(program_, m.axes);
-    return lane_cost(program_, *m.nest, m.axes, axis, target_,
-                     [&](BufferId id, const DimVec& index) -> std::optional<double> {
-                       if (!used_outside(program_, block_, uses_, group_, id)) return 1;
-                       if (!turns) return std::nullopt;
-                       const Dim address = address_of(program_, id, index);
-                       for (size_t k = group_.shared; k < m.axes.size(); ++k)
-                         if (const auto stride = space.stride(address, k); stride && stride->is(1)) return kTurned;
-                       return std::nullopt;
-                     });
+    return lane_cost(
+        program_, *m.nest, m.axes, axis, target_, [&](BufferId id, const DimVec& index) -> std::optional<double> {
+          if (!used_outside(program_, block_, uses_, group_, id)) return 1;
+          if (!turns) return std::nullopt;
+          const Dim address = address_of(program_, id, index);
+          for (size_t k = group_.shared; k < m.axes.size(); ++k)
+            if (const auto stride = space.stride(address, k); stride && stride->is(1) && !too_few(m.axes[k].extent))
+              return kTurned;
+          return std::nullopt;
+        });
   }
 
   // Of one point of the shared axes, as far as that is known.
