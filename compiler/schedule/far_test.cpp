@@ -51,6 +51,16 @@ TEST(Far, RowsOfATable) {
   EXPECT_EQ(looked_up(4000), "always");
 }
 
+// Of squares, rows that each begin with a line: parts of lines are written where they are.
+TEST(Far, RowsOfSquaresThatBeginWithALine) {
+  auto turned = [](const std::string& rows, const std::string& columns) {
+    return far_ones(scheduled("graph @g(%x: f32[" + rows + ", " + columns + "], %y: f32[" + columns + ", " + rows +
+                              "]) {\n  %t = aten.t(%y)\n  %a = aten.add.Tensor(%x, %t)\n  return %a\n}\n"));
+  };
+  EXPECT_EQ(turned("2049", "1536"), "always");
+  EXPECT_EQ(turned("2049", "1537"), "");
+}
+
 TEST(Far, OpenSizesDecideAtTheCall) {
   EXPECT_EQ(far_ones(scheduled("graph @g(%x: f32[s0, 1024]) where s0 in 1..100000 {\n"
                                "  %a = aten.neg(%x)\n  return %a\n}\n")),
