@@ -8,7 +8,6 @@
 
 #include "compiler/base/hash.h"
 #include "compiler/graph/alias.h"
-#include "compiler/graph/lazy_views.h"
 #include "compiler/ops/decompose.h"
 #include "compiler/ops/op_table.h"
 #include "fuzz/computed_numbers.h"
@@ -287,21 +286,24 @@ class Grower {
     ValueId view = growth.values.empty() ? kNone : growth.values.back();
     if (view == kNone || std::ranges::find(others, view) != others.end()) return;
     std::vector<ValueId> lazy{view};
-    // Of what is not dense eager makes copies that lie in another way than types say.
-    auto dense = [&] { return !has_gaps(growth.graph->type(view)); };
-    for (uint64_t more = c_.below(3); more > 0 && dense(); --more) {
+    for (uint64_t more = c_.below(3); more > 0; --more) {
       call_on(growth, *c_.pick(pool_.looks), view);
       const ValueId seen = growth.values.back();
       if (seen == view || growth.graph->storage(seen) != growth.graph->storage(view)) break;
       lazy.push_back(view = seen);
     }
-    for (uint64_t readers = 1 + c_.below(2); readers > 0 && dense(); --readers) call_on(growth, pool_.pure, view);
+    for (uint64_t readers = 1 + c_.below(2); readers > 0; --readers)
+      c_.flip() ? call_on(growth, pool_.pure, view) : call_on_any(growth, view);
     std::erase_if(growth.values, [&](ValueId v) { return std::ranges::find(lazy, v) != lazy.end(); });
   }
 
   // An elementwise call, or this one, with this operand, as far as it fits.
   void call_on(Growth& growth, const std::array<std::vector<const OpDef*>, kFamilies>& pool, ValueId operand) {
     const auto& rows = pool[static_cast<size_t>(Family::elementwise)];
+    if (!rows.empty()) call_on(growth, *c_.pick(rows), operand);
+  }
+  void call_on_any(Growth& growth, ValueId operand) {
+    const auto& rows = pool_.pure[c_.below(kFamilies)];
     if (!rows.empty()) call_on(growth, *c_.pick(rows), operand);
   }
   void call_on(Growth& growth, const OpDef& op, ValueId operand, std::optional<ValueId> beside = {}) {
@@ -448,11 +450,7 @@ class Grower {
     return all;
   }
 
-  // Of what is lazy and not dense eager makes copies that lie in another way than types say: nobody reads it.
-  static bool is_unread(const Graph& graph, ValueId v) { return laziness(graph, v).any() && has_gaps(graph.type(v)); }
-
   void tame(Growth& growth, ValueId v) {
-    if (is_unread(*growth.graph, v)) return;
     try {
       Arg self = Arg::of_value(v);
       Resolved r = resolve(*growth.graph, c_.pick(kTaming), {&self, 1}, {});
@@ -499,7 +497,6 @@ class Grower {
   // Passes leave outputs alone that they would make inputs of, or two into one: so something stands behind them that
   // keeps apart what differs.
   ValueId turned(ValueId v) {
-    if (is_unread(*graph_, v)) return v;
     try {
       const Arg self = Arg::of_value(v);
       Resolved r = resolve(*graph_, graph_->type(v).dtype == Dtype::b8 ? kNot : kMinus, {&self, 1}, {});

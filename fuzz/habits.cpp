@@ -42,8 +42,7 @@ bool sorts(const OpDef& op) {
 }  // namespace
 
 bool Pool::takes(const OpDef& op) {
-  // Eager copies a lazily conjugated tensor in front of some ops and not of others; in types there is no such bit. So
-  // these have readers of their own.
+  // What is lazily conjugated is more than its type: who reads it is drawn apart.
   return can_be_called(op) && !op.has(Trait::opaque_view);
 }
 

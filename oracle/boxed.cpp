@@ -233,6 +233,23 @@ bool is_unsaid_view(const OpDef& op, const c10::FunctionSchema& schema) {
            return result.alias_info() == nullptr;
          });
 }
+
+// Whether an operand is lazily conjugated or negated. What is strung together of other ops is so above the keys that
+// materialise these: it sees them as they are. Below autograd, where we call it, those keys would come first.
+bool any_is_lazy(const std::vector<c10::IValue>& operands) {
+  auto lazy = [](const at::Tensor& t) { return t.defined() && (t.is_conj() || t.is_neg()); };
+  return std::ranges::any_of(operands, [&](const c10::IValue& v) {
+    return v.isTensor() ? lazy(v.toTensor()) : v.isTensorList() && std::ranges::any_of(v.toTensorVector(), lazy);
+  });
+}
+
+c10::DispatchKeySet kernels_of(DeviceKind device) {
+  switch (device) {
+    case DeviceKind::meta: return c10::DispatchKeySet(c10::DispatchKey::Meta);
+    case DeviceKind::cuda: return c10::DispatchKeySet(c10::DispatchKey::CUDA);
+    default: return c10::DispatchKeySet(c10::DispatchKey::CPU);
+  }
+}
 }  // namespace
 
 struct Boxed::Impl {
@@ -245,6 +262,7 @@ struct Boxed::Impl {
     std::optional<DirectCall> direct;
     bool in_place = false;     // what libtorch has in place alone: it runs on a copy
     bool unsaid_view = false;  // is_unsaid_view
+    bool of_others = false;    // strung together of other ops
     Trust trusts_a_wrong_index = nullptr;
   };
 
@@ -274,8 +292,10 @@ struct Boxed::Impl {
     }
     if (!found.handle) return found;
     found.unsaid_view = is_unsaid_view(op, found.handle->schema());
+    found.of_others = found.handle->hasKernelForDispatchKey(c10::DispatchKey::CompositeImplicitAutograd) &&
+                      !found.handle->hasKernelForDispatchKey(c10::DispatchKey::CPU);
     found.trusts_a_wrong_index = trusted_by(op.schema.packet);
-    if (!found.in_place && !found.unsaid_view) found.direct = DirectCall::of(*found.handle);
+    if (!found.in_place && !found.unsaid_view && !found.of_others) found.direct = DirectCall::of(*found.handle);
     return found;
   }
   struct Recent {
@@ -405,7 +425,7 @@ Outcome Boxed::run(const OpDef& op, std::span<const Arg> args, std::span<const R
 void Boxed::run(const OpDef& op, std::span<const Arg> args, std::span<const RunValue> values, const SymValues& symbols,
                 Outcome& outcome) {
   outcome.clear();
-  const auto& [name_hash, handle, direct, in_place, unsaid_view, trusts_a_wrong_index] = impl_->find(op);
+  const auto& [name_hash, handle, direct, in_place, unsaid_view, of_others, trusts_a_wrong_index] = impl_->find(op);
   if (!handle) throw Unsupported("libtorch has no op " + op.full_name);
   const auto& params = handle->schema().arguments();
   if (params.size() != args.size()) throw Unsupported(op.full_name + " has other parameters in libtorch");
@@ -443,10 +463,12 @@ void Boxed::run(const OpDef& op, std::span<const Arg> args, std::span<const RunV
     if (trusts_a_wrong_index && TrustedIndices::are_looked_at() && device_ == DeviceKind::cpu &&
         trusts_a_wrong_index(stack))
       throw Unsupported("libtorch writes beyond its memory, for an index is out of range, in " + op.full_name);
+    const bool past = of_others && impl_->autograd == Autograd::below && any_is_lazy(stack);
+    auto call = [&] { past ? handle->redispatchBoxed(kernels_of(device_), &stack) : handle->callBoxed(&stack); };
     if (DyingCalls::any())
-      DyingCalls::run(op.full_name, [&] { handle->callBoxed(&stack); });
+      DyingCalls::run(op.full_name, call);
     else
-      handle->callBoxed(&stack);
+      call();
     outcome.results.reserve(stack.size());
     for (c10::IValue& v : stack) outcome.results.push_back(v.isNone() ? nullptr : hold(std::move(v)));
     stack.clear();

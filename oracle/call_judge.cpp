@@ -67,6 +67,13 @@ bool meets_no_kernel(const DrawnCall& call) {
 Outcome CallJudge::run_on(Boxed& device, const DrawnCall& call, std::vector<RunValue>& inputs) {
   at(device.device() == DeviceKind::meta ? Stage::meta : Stage::cpu);
   inputs = device.inputs(*call.graph);
+  Outcome seen;
+  call.graph->for_each_node([&](NodeId id) {  // views of them, which the call is handed
+    const Node& view = call.graph->node(id);
+    device.run(*view.op, view.arguments(), inputs, {}, seen);
+    LENZ_CHECK(!seen.raised, "a view of an operand: " + seen.text);
+    inputs[view.result()] = seen.results[0];
+  });
   return device.run(op_, call.args, inputs);
 }
 

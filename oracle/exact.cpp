@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <cstring>
+#include <unordered_set>
 
 #include "compiler/base/hash.h"
 #include "compiler/graph/alias.h"
@@ -41,11 +42,13 @@ struct Inexact {
 
 class Magnitudes {
  public:
-  Magnitudes(const Graph& graph, Boxed& boxed, const SymValues& sizes, int range)
+  // `whole`: nodes of which one knows by now that they give integers for integers.
+  Magnitudes(const Graph& graph, Boxed& boxed, const SymValues& sizes, int range, std::unordered_set<ValueId>& whole)
       : graph_(graph),
         boxed_(boxed),
         sizes_(sizes),
         range_(range),
+        whole_(whole),
         most_(graph.value_count(), 0),
         written_(graph.value_count(), 0) {}
 
@@ -251,11 +254,13 @@ class Magnitudes {
         for_each_value(a, [&](ValueId v) { values[v] = made(graph_.type(v), v, number); });
     };
     indices_ = node.op->has(Trait::indexing);
-    for (uint64_t round = 0; round < 2; ++round) {
+    const bool tried = whole_.contains(node.result());
+    for (uint64_t round = 0; round < 2 && !tried; ++round) {
       fill([&](ValueId v, uint64_t i) { return static_cast<double>(mix(combine(combine(round, v), i)) % 5) - 2; });
       for (double v : numbers(node, args, values))
         if (v != std::floor(v) || !std::isfinite(v)) fail(node, "does not give integers for integers");
     }
+    whole_.insert(node.result());
     for (size_t i = 0; i < args.size(); ++i) {
       if (node.op->schema.params[i].type.kind != ParamKind::scalar) continue;
       if (auto n = number_of(args[i], sizes_); n && *n < 0) args[i] = Arg::of_int(static_cast<int64_t>(-*n));
@@ -334,6 +339,7 @@ class Magnitudes {
   Boxed& boxed_;
   const SymValues& sizes_;
   int range_;
+  std::unordered_set<ValueId>& whole_;
   bool glances_ = false;  // nothing is run
   bool indices_ = false;  // integers beside floats say where to
   std::vector<double> most_;
@@ -357,15 +363,16 @@ ExactPlan plan_exact(const Graph& graph, Boxed& boxed, const Binding& binding, s
   SymValues sizes = binding.lookup();
   auto expanded = graph.clone();
   expand_definitions(*expanded);
+  std::unordered_set<ValueId> whole;
   try {
-    Magnitudes(*expanded, boxed, sizes, kRanges[0]).glance();
+    Magnitudes(*expanded, boxed, sizes, kRanges[0], whole).glance();
   } catch (const Inexact& inexact) {
     plan.why = inexact.why;
     return plan;
   }
   for (int range : kRanges) {
     try {
-      Magnitudes(*expanded, boxed, sizes, range).run(demands);
+      Magnitudes(*expanded, boxed, sizes, range, whole).run(demands);
       plan.range = range;
       plan.why.clear();
       return plan;

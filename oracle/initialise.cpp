@@ -99,6 +99,12 @@ size_t storage_bytes(const Type& type) {
 void initialise(std::span<std::byte> storage, const Type& type, const Initialiser& init, bool poison) {
   if (poison) std::ranges::fill(storage, type.dtype == Dtype::b8 ? std::byte{0} : std::byte{0xFF});
   if (is_empty(type)) return;
+  const size_t bytes = storage_bytes(type);
+  const auto elements = static_cast<size_t>(numel(type.sizes()).constant());
+  if (init.kind == Initialiser::zeros && bytes == elements * static_cast<size_t>(item_size(type.dtype))) {
+    std::ranges::fill(storage.first(bytes), std::byte{0});  // dense, and no bit of a zero is set
+    return;
+  }
   std::vector<double> v = values_of(type, init, 0), im;
   if (is_complex(type.dtype) && init.kind != Initialiser::permutation) im = values_of(type, init, 1);
   im.resize(is_complex(type.dtype) ? v.size() : 0);

@@ -5,6 +5,7 @@
 #include "compiler/base/hash.h"
 #include "compiler/ops/break_call.h"
 #include "compiler/ops/decompose.h"
+#include "compiler/ops/lazily_read.h"
 #include "compiler/ops/symbolic_check.h"
 #include "oracle/call_judge.h"
 #include "oracle/definition_check.h"
@@ -170,6 +171,7 @@ class RowChecker {
     DrawnCall call;
     CallVerdict v;
     v.difference = draw(chooser, call, op_);
+    if (!v.difference && chooser.below(4) == 3) read_lazily(call, chooser);
     if (!v.difference) {
       auto d = leading_dtype(call);
       if (d && !text) {

@@ -120,8 +120,9 @@ bool FactsLearner::assume_range(const SymNode* symbol, const Range& range) {
   changed_.add(symbol->id);
   // What it is a factor of may be divided by it now.
   if (now_positive) {
-    relearn_rewrites(symbol->symbols,
-                     [&](Dim atom, Dim value) { return mentions(atom, symbol) && mentions(value, symbol); });
+    relearn_rewrites(symbol->symbols, [&](Dim atom, Dim value) {
+      return mentions(atom, symbol) && (value.is_constant() || mentions(value, symbol));
+    });
     facts_.bounds_.any_of(symbol->symbols, [&](const Facts::Bound& b) {
       if (mentions(b.dim, symbol)) pending_.push_back({Pending::Kind::nonnegative, b.dim, {}});
       return false;
@@ -264,6 +265,45 @@ std::optional<Dim> without_common_factor(const FactsReader& reader, Dim dim) {
   }
   return std::nullopt;
 }
+
+// The sum that multiplies this symbol, where the dim has it to the first power alone; 0 where it has it otherwise.
+Dim coefficient_of(const SymNode* symbol, Dim dim) {
+  Dim sum = 0;
+  SumView view(dim);
+  for (const SymTerm& t : view.terms()) {
+    if (!mentions(monomial_dim(t), symbol)) continue;
+    Dim others = t.coefficient;
+    int64_t times = 0;
+    ProductView product(t.monomial);
+    for (const SymFactor& f : product.factors()) {
+      if (f.atom == symbol) times += f.power;
+      if (f.atom != symbol && mentions(Dim(f.atom), symbol)) return 0;
+      for (auto power = f.atom == symbol ? 0 : f.power; power > 0; --power) others = others * Dim(f.atom);
+    }
+    if (times != 1) return 0;
+    sum += others;
+  }
+  return sum;
+}
+
+// a*x + b = 0 where the sum a is not 0 and divides b, as of s*(t + 1) = 4*t*(t + 1): x + b/a.
+std::optional<Dim> without_common_sum(const FactsReader& reader, Dim dim) {
+  if (SumView(dim).terms().size() < 4) return std::nullopt;
+  std::optional<Dim> found;
+  for_each_symbol(dim, [&](const SymNode* symbol) {
+    if (found) return;
+    const Dim a = coefficient_of(symbol, dim);
+    if (a.is_constant() || SumView(a).terms().size() + (SumView(a).constant() != 0) < 2) return;
+    const Range r = reader.range(a);
+    if (!(r.low && *r.low > 0) && !(r.high && *r.high < 0)) return;
+    try {
+      const Dim b = dim - a * Dim(symbol), times = floor_div(b, a);
+      if (times * a == b) found = Dim(symbol) + times;
+    } catch (const DimOverflow&) {  // numbers beyond counting: nothing is learnt
+    }
+  });
+  return found;
+}
 }  // namespace
 
 // dim >= 0 or, if `exactly`, dim = 0, for a sum of powers of one symbol: says in which range the symbol lies.
@@ -301,6 +341,7 @@ void FactsLearner::none_is_zero(const SymTerm& term) {
 bool FactsLearner::assume_zero(Dim dim) {
   if (dim.is_constant()) return dim.constant() == 0;
   if (auto rest = without_common_factor(FactsReader(facts_), dim)) return assume_zero(*rest);
+  if (auto rest = without_common_sum(FactsReader(facts_), dim)) return assume_zero(*rest);
   if (--budget_ > 0 && FactsReader(facts_).prove(eq(dim, 0)) == Truth::no) return false;
   SumView view(dim);
   int64_t g = content(dim);
@@ -316,6 +357,14 @@ bool FactsLearner::assume_zero(Dim dim) {
     if (t.coefficient == 1 || t.coefficient == -1 || t.coefficient == INT64_MIN) continue;
     if (!assume_congruence(dim - monomial_dim(t), static_cast<int64_t>(magnitude(t.coefficient)), 0)) return false;
   }
+  // Of two products that are one number a positive factor that both have goes.
+  if (view.terms().size() == 1)
+    facts_.rewrites_.any_of(symbol_mask(dim), [&](const Facts::Rewrite& r) {
+      const Dim other = view.terms()[0].coefficient < 0 ? dim + r.from - r.to : dim - r.from + r.to;
+      if (auto rest = without_common_factor(FactsReader(facts_), other))
+        pending_.push_back({Pending::Kind::zero, *rest, {}});
+      return false;
+    });
   rewrite(dim);
   keep_bound(dim);
   keep_bound(-dim);

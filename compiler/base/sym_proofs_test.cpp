@@ -83,6 +83,8 @@ const Proof kProofs[] = {
     {{}, "a < 0", Truth::no},
     {{}, "a == -1", Truth::no},
     {{}, "a + b + 1 != 0", Truth::yes},
+    {{"a*b == 20", "a*c == 20", "a >= 1"}, "b == c", Truth::yes},
+    {{"a*b == 0", "a*c == 0", "a >= 0"}, "b == c", Truth::unknown},
     {{"a in -5..5"}, "a >= -5", Truth::yes},
     {{"a in -5..5"}, "a >= 0", Truth::unknown},
     {{}, "a <= a*2", Truth::yes},
@@ -249,6 +251,20 @@ TEST(SymProofs, InEveryOrderFactsProveTheSame) {
     in_every_order({s.facts.begin(), s.facts.end()}, [&](World& w, const std::string& given) {
       EXPECT_EQ(to_string(w.facts.simplify(w.dim(s.from))), to_string(w.dim(s.to))) << given << s.from;
     });
+}
+
+// Of sizes whose ranges are known first, as those of a graph are.
+TEST(SymProofs, SumsThatBothSidesHaveAsAFactorGo) {
+  for (const bool sum_first : {false, true}) {
+    World w;
+    EXPECT_TRUE(w.learn("b >= 2"));
+    EXPECT_TRUE(w.learn(sum_first ? "a == b + 1" : "a*b*c == a*b*b*4"));
+    EXPECT_TRUE(w.learn(sum_first ? "a*b*c == a*b*b*4" : "a == b + 1"));
+    EXPECT_EQ(w.prove("c == b*4"), Truth::yes) << sum_first;
+  }
+  World open;  // b may be -1
+  EXPECT_TRUE(open.learn("b in -5..5") && open.learn("c in -99..99") && open.learn("(b + 1)*c == (b + 1)*b*4"));
+  EXPECT_EQ(open.prove("c == b*4"), Truth::unknown);
 }
 
 // Sizes, products of them and what is said of both, of a random model: each fact is known afterwards, and what products

@@ -1,9 +1,11 @@
 #include "compiler/graph/infer.h"
 
+#include "compiler/graph/alias.h"
+#include "compiler/graph/copied_strides.h"
+#include "compiler/graph/graph.h"
+#include "compiler/graph/lazy_views.h"
 #include "compiler/graph/operand_devices.h"
 #include "compiler/graph/overlap.h"
-
-#include "compiler/graph/graph.h"
 
 namespace lenz {
 
@@ -213,10 +215,46 @@ void Infer::require_rank(const Type& type) const {
     for (const Type* e : type.elements()) require_rank(*e);
 }
 
+namespace {
+// Operands that eager hands over as copies: what is lazily conjugated or negated, of an op that neither may give a view
+// of it nor writes to it. (What eager's own kernels take as it is, products and what makes a tensor like another one,
+// does not look at how it lies.)
+SmallVec<ValueId, 4> copied_operands(const Infer& in) {
+  SmallVec<ValueId, 4> copied;
+  const OpDef& op = in.op();
+  if (!in.owner || op.schema.space != "aten") return copied;
+  if (op.variant == VariantKind::functional && (op.has(Trait::view) || op.has(Trait::maybe_view))) return copied;
+  for (size_t i = 0; i < in.args().size(); ++i)
+    for_each_value(in.arg(i), [&](ValueId v) {
+      if (in.owner->storage(v) == v || !in.type_of(v).is_tensor() || writes_operand(op, in.args(), i)) return;
+      if (laziness(*in.owner, v).any()) copied.push_back(v);
+    });
+  return copied;
+}
+}  // namespace
+
 void Infer::run_rule() {
   require_listed_dtype(*this);
   const std::optional<Device> joined = require_one_device(*this);
-  op_.infer(*this);
+  if (const auto copied = copied_operands(*this); copied.empty()) {
+    op_.infer(*this);
+  } else {
+    std::vector<const Type*> handed_over(value_types_.begin(), value_types_.end());
+    for (ValueId v : copied) {
+      const Type& t = type_of(v);
+      handed_over[v] = context_->tensor({t.dtype, t.device, DimVec(t.sizes()), preserved_strides(*this, t), 0});
+    }
+    const auto lying = std::exchange(value_types_, handed_over);
+    op_.infer(*this);
+    value_types_ = lying;
+    // What gives an operand itself is strung together of ops that saw it as it lies.
+    if (std::ranges::any_of(results_, [&](const InferredResult& r) {
+          return r.alias_of != kNone && std::ranges::find(copied, r.alias_of) != copied.end();
+        })) {
+      results_.clear();
+      op_.infer(*this);
+    }
+  }
   for (const InferredResult& r : results_) require_rank(*r.type);
   require_fitting_numbers(*this);
   if (joined) move_results(*joined);

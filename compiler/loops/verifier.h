@@ -66,7 +66,7 @@ class ProgramVerifier {
   void visit(const Repeat& n, Scope& scope);
   void visit(const Kernel& n, Scope& scope);
   // `once`: in the whole program; else like the axes of a nest.
-  void declare_counter(Dim symbol, Dim extent, Scope& inner, bool once);
+  bool declare_counter(Dim symbol, Dim extent, Scope& inner, bool once);  // whether it ever counts
   void outputs(const std::vector<Output>& outputs, const Scope& scope);
   void output(const Output& output, const Scope& scope);
   void bind(const SymNode* symbol, Scope& scope);

@@ -485,25 +485,34 @@ void ProgramVerifier::visit(const While& n, Scope& scope) {
 void ProgramVerifier::visit(const Repeat& n, Scope& scope) {
   use(n.count, scope);
   Scope inner = scope;
-  declare_counter(n.symbol, n.count, inner, true);
+  const bool runs = declare_counter(n.symbol, n.count, inner, true);
   std::vector<Written> before = written_;
+  const size_t found = out_.violations.size();
   block(*n.body, inner);
+  constexpr int kFirstOfProofs = 300;
+  if (!runs)  // nothing proves what no run does, and nothing has to
+    out_.violations.erase(std::remove_if(out_.violations.begin() + static_cast<ptrdiff_t>(found), out_.violations.end(),
+                                         [](const ProgramFinding& f) { return f.rule >= kFirstOfProofs; }),
+                          out_.violations.end());
   stack(before, n, scope);
 }
 
-void ProgramVerifier::declare_counter(Dim counter, Dim count, Scope& inner, bool once) {
+bool ProgramVerifier::declare_counter(Dim counter, Dim count, Scope& inner, bool once) {
   if (inner.facts.proves(lt(count, 0))) report(213, "the count " + to_string(count) + " is negative");
   const SymNode* symbol = counter.node();
   if (inner.bound.contains(symbol_id(symbol)) || (!once && own_.contains(symbol)) ||
       (once && !bound_once_.insert(symbol).second))
     report(104, "`" + std::string(symbol_name(symbol)) + "` is something else already");
   inner.bound.change(symbol_id(symbol)) = symbol;
+  if (inner.facts.proves(le(count, 0))) return false;
   try {
     inner.facts.add(ge(count, 1));  // in the body; first, as of an axis: IndexSpace::add_axis
     inner.facts.add(ge(counter, 0));
     inner.facts.add(lt(counter, count));
   } catch (const UserError&) {
+    return false;
   }
+  return true;
 }
 
 // --- outputs

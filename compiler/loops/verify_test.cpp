@@ -158,6 +158,18 @@ TEST(ProgramVerifier, Positions) {
   expect_verdicts(cases);
 }
 
+TEST(ProgramVerifier, NothingHasToBeProvedOfStepsThatAreNeverTaken) {
+  auto steps = [](std::string_view known) {
+    return parse("loops @p where s0 in 0..64, s1 in 0..64, s1 == 1" + std::string(known) +
+                 " {\n  input %x: f32[s0, s1]\n  input %i: f32[2]\n  temp %y: f32[s1]\n"
+                 "  for i0 < s1 {\n    %v = f32 1.0\n    store %y[i0] = %v\n  }\n"
+                 "  repeat t < s0 {\n    for i0 < s1 {\n      %v = load %i[t]\n      store %y[i0] = %v\n    }\n  }\n"
+                 "  return %y\n}\n");
+  };
+  EXPECT_THAT(broken_rules(steps("")), testing::ElementsAre(301));
+  EXPECT_THAT(broken_rules(steps(", s0 < s1")), testing::IsEmpty());
+}
+
 TEST(ProgramVerifier, Coverage) {
   const std::string_view flat = "  temp %y: f32[s0*s1]\n", cat = "  temp %y: f32[s0 + s1]\n",
                          stack = "  temp %y: f32[s0, s1]\n";

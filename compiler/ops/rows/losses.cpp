@@ -224,7 +224,7 @@ void margins(RowSink& t) {
          %t = aten.reshape(%target, [$rows, 1])
          %z = aten.add(aten.rsub(aten.gather(%x, 1, %t), $margin), %x)
          %z = aten.where(aten.isnan(%z), 0.0, aten.clamp_min(%z, 0))
-         if $p == 2 { %z = aten.mul(%z, %z) }
+         if $p >= 2 { %z = aten.mul(%z, %z) }
          if given($weight) {
            %w = aten.reshape(aten.index_select(%weight, 0, aten.reshape(%t, [$rows])), [$rows, 1])
            %beyond = aten.where(aten.gt(%z, 0), aten.mul(%z, %w), 0.0)

@@ -348,7 +348,7 @@ void rms_norms(RowSink& t) {
             %r = aten.rsqrt(aten.add(%mean, $e))
             %y = aten.mul(%x, %r)
             if given($weight) { %y = aten.mul(%y, %weight) }
-            %y = aten.contiguous(%y, memory_format=suggested_format(%input))
+            if suggested_format(%input) == contiguous_format { %y = aten.contiguous(%y) }
             return aten.to(%y, dtype(%input)), %r)",
           .exception = kMeta};
   t.row("_fused_rms_norm(Tensor input, int[] normalized_shape, Tensor? weight, float? eps) -> (Tensor, Tensor)", row);

@@ -89,7 +89,7 @@ void max_pools(RowSink& t) {
          %y = aten.scatter_add(%zeros, -1, aten.reshape(%indices, $windows), aten.reshape(%grad_output, $windows))
          return aten.view(%y, shape(%self)))",
        .wants = "indices < self[-2] * self[-1]"});
-  // Elements go back to where they were the greatest of their windows.
+  // Elements go back to where they were the greatest of their windows; of no places nobody looks at an index.
   Row unpool{.traits = indexing,
              .infer = rule::max_unpool,
              .generate = make::max_unpool,
@@ -98,6 +98,9 @@ void max_pools(RowSink& t) {
              .decompose = R"(
                $lead = first(shape(%self), rank(%self) - len($output_size))
                $n = product(last(shape(%self), len($output_size)))
+               if product($output_size) == 0 {
+                 return aten.full(concat($lead, $output_size), 0, dtype=dtype(%self), device=device(%self))
+               }
                %zeros = aten.full(concat($lead, [product($output_size)]), 0, dtype=dtype(%self), device=device(%self))
                %from = aten.reshape(%self, concat($lead, [$n]))
                %y = aten.scatter(%zeros, -1, aten.reshape(%indices, concat($lead, [$n])), %from)

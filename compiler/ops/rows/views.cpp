@@ -108,10 +108,12 @@ void shapes(RowSink& t) {
          .dtypes = dtypes::all,
          .raises = "the number of elements differs",
          .decompose = "return aten.reshape(aten.clone(%self, memory_format=contiguous_format), $size)"});
-  t.row("_reshape_alias(Tensor(a) self, SymInt[] size, SymInt[] stride) -> Tensor(a)",
-        through({kReshapeAliasLoops, {}},
-                row_of(kView, rule::view<at::with_strides>, make::reshape_alias, "strides in another number than sizes",
-                       "eager reads what lies behind its memory: `out of the storage's bounds`")));
+  t.row(
+      "_reshape_alias(Tensor(a) self, SymInt[] size, SymInt[] stride) -> Tensor(a)",
+      through({kReshapeAliasLoops, {}},
+              row_of(kView, rule::view<at::with_strides>, make::reshape_alias, "strides in another number than sizes",
+                     "eager reads what lies behind its memory: `out of the storage's bounds`; of no elements it takes "
+                     "any sizes: `a size is negative`")));
   t.row("view_as(Tensor(a) self, Tensor other) -> Tensor(a)",
         meaning("return aten.view(%self, shape(%other))",
                 crossing("other:any", row_of(kComposite, rule::view<at::like_other>, make::view_like, kNoView))));
@@ -252,9 +254,12 @@ void parts(RowSink& t) {
   t.row("linalg_diagonal(Tensor(a) A, *, int offset=0, int dim1=-2, int dim2=-1) -> Tensor(a)",
         meaning("return aten.diagonal(%A, $offset, $dim1, $dim2)",
                 row_of(kComposite, rule::view<at::on_diagonal>, make::diagonal, "the two dims are one")));
-  view_and_copy<at::strided>(t, "as_strided", "", "out",
-                             ", SymInt[] size, SymInt[] stride, SymInt? storage_offset=None", make::as_strided,
-                             {kAsStridedLoops, {}}, "an element lies outside of the storage");
+  Row strided = through({kAsStridedLoops, {}}, row_of(kView, rule::view<at::strided>, make::as_strided,
+                                                      "an element lies outside of the storage"));
+  strided.exception =
+      "libtorch's meta device does not ask whether the copy of what is lazily negated has so much memory";
+  with_copy(t, "as_strided", "", ", SymInt[] size, SymInt[] stride, SymInt? storage_offset=None", strided,
+            rule::view_copy<at::strided>, "out", false, true);
 
   constexpr std::string_view kSource = "src:any";
   constexpr std::string_view kScatter = "src has another shape than the part, or the part is illegal";

@@ -170,7 +170,7 @@ void activation_backward(Infer& in) {
   Operands list;
   for (size_t i = 0; i < in.op().schema.params.size(); ++i)
     if (const Param& p = in.op().schema.params[i]; p.type.kind == ParamKind::tensor && !p.is_out)
-      list.push_back(operand(handed_over(in, i)));
+      list.push_back(operand(in.tensor(i)));
   promoted(in, list);
 }
 

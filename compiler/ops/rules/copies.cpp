@@ -1,4 +1,6 @@
 // Copies and conversions.
+#include <algorithm>
+
 #include "compiler/ops/rules/elementwise.h"
 #include "compiler/ops/rules/layout.h"
 #include "compiler/ops/rules/movement.h"
@@ -37,6 +39,10 @@ void clone(Infer& in) {
 void copy(Infer& in) {
   const Type& self = in.tensor(0);
   require_expands(in, in.tensor("src"), self.sizes());
+  const bool negates = self.dtype != Dtype::b8 && !is_float8(self.dtype);
+  if (in.op().variant == VariantKind::in_place && !negates && !is_complex(in.tensor("src").dtype) &&
+      is_read_lazily(in, in.at("src")) && std::ranges::none_of(self.sizes(), [&](Dim d) { return in.is_zero(d); }))
+    in.raise("what is lazily negated is copied before it is negated, for which this dtype has no kernel");
   in.result(same_placement(in, self));
 }
 

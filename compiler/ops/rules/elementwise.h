@@ -6,7 +6,7 @@
 #include <initializer_list>
 #include <string_view>
 
-#include "compiler/graph/infer.h"
+#include "compiler/graph/copied_strides.h"
 
 namespace lenz::rule {
 
@@ -17,8 +17,6 @@ struct Operand {
 };
 using Operands = SmallVec<Operand, 4>;
 
-// The type of that operand as eager's kernels are handed it: what is lazily conjugated or negated is cloned first.
-const Type& handed_over(Infer& in, size_t i);
 // The named parameters that are given, in this order: tensors and Scalars.
 Operands operands(Infer& in, std::initializer_list<std::string_view> params);
 Operand number_operand(Infer& in, const Arg& arg);
@@ -37,12 +35,8 @@ TensorType elementwise_result(Infer& in, const Operands& operands, Dtype dtype);
 TensorType elementwise_result(Infer& in, const Operands& operands, Dtype dtype, std::optional<Dtype> common);
 // tensor.to(dtype): itself, or a dense copy.
 TensorType converted(Infer& in, const Type& t, Dtype dtype);
-// empty_like with preserve_format: dense strides are kept, others give the order of dims.
-DimVec preserved_strides(Infer& in, const Type& like);
-bool is_contiguous(Infer& in, const Type& t);
 bool is_channels_last(Infer& in, const Type& t);     // rank 4, in that order, dense
 bool is_channels_last_3d(Infer& in, const Type& t);  // rank 5
-bool is_dense(Infer& in, const Type& t);             // non-overlapping and dense
 // suggest_memory_format: whether the strides say channels-last (2-D for rank 4, 3-D for rank 5), dense or not.
 bool suggests_channels_last(Infer& in, const Type& t);
 DimVec channels_last_strides(std::span<const Dim> sizes);  // rank 4 or 5, channel second

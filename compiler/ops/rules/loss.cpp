@@ -174,7 +174,7 @@ void multi_margin_loss(Infer& in) {
   const Type& self = in.tensor("self");
   const Type& target = in.tensor("target");
   require_float(in, self.dtype);
-  double p = in.real("p");
+  const double p = std::trunc(in.real("p"));  // as eager takes it for an integer
   in.require(p == 1 || p == 2, "`p` must be 1 or 2");
   in.require(self.rank() <= 2 && target.rank() <= 1, "needs one row or a matrix, and its classes");
   in.require(target.dtype == Dtype::i64, "`target` must hold i64 class numbers");

@@ -289,12 +289,12 @@ void pixel_unshuffle(Infer& in) {
 }
 
 void channel_shuffle(Infer& in) {
-  const Type& t = in.tensor(0);
+  const Type& t = copied_if_lazy(in, 0);
   in.require(t.rank() > 2, "needs a tensor of more than 2 dims");
   Dim groups = in.integer("groups");
   in.require(gt(groups, 0), "needs a positive number of groups");
   in.require(divisible(t.sizes()[1], groups), "the channels are no multiple of the groups");
-  if (is_empty(in, t)) return in.alias(t.tensor(), 0);
+  if (is_empty(in, t)) return is_read_lazily(in, 0) ? in.result(t.tensor()) : in.alias(t.tensor(), 0);
   in.result(fresh(in, t, DimVec(t.sizes()), suggested_format(in, t)));
 }
 

@@ -33,7 +33,7 @@ bool is_complex_number(const Arg& a) { return a.kind == ArgKind::complex; }
 }  // namespace
 
 void abs(Infer& in) {
-  const Type& self = handed_over(in, 0);
+  const Type& self = in.tensor(0);
   require_dtype(in, self.dtype);
   bool out = in.op().variant == VariantKind::out;
   if (!is_complex(self.dtype)) {
@@ -59,21 +59,21 @@ void angle(Infer& in) {
 }
 
 void predicate(Infer& in) {
-  const Type& self = handed_over(in, 0);
+  const Type& self = in.tensor(0);
   refuse_complex(in, self);
   require_dtype(in, self.dtype);
   in.result(step(in, self.tensor(), Dtype::b8));
 }
 
 void logical_not(Infer& in) {
-  const Type& self = handed_over(in, 0);
+  const Type& self = in.tensor(0);
   if (in.op().variant == VariantKind::out && is_float8(in.tensor("out").dtype)) in.raise("`out` can't be float8");
   require_dtype(in, self.dtype);
   in.result(step(in, self.tensor(), Dtype::b8));
 }
 
 void not_nan(Infer& in) {
-  const Type& self = handed_over(in, 0);
+  const Type& self = in.tensor(0);
   in.result(elementwise_result(in, Operands{operand(self), operand(self)}, Dtype::b8, std::nullopt));
 }
 
@@ -118,7 +118,7 @@ void is_real(Infer& in) {
 }
 
 void preserved(Infer& in) {
-  const Type& self = handed_over(in, 0);
+  const Type& self = in.tensor(0);
   require_dtype(in, self.dtype);
   if (in.op().variant != VariantKind::out) {
     in.result(like(in, self, self.dtype));
@@ -178,7 +178,7 @@ void scaled_to_float(Infer& in) {
 
 void normal_distribution(Infer& in) {
   // (1 + erf(self * c)) * c
-  Operands list{operand(handed_over(in, 0)), kNumber};
+  Operands list{operand(in.tensor(0)), kNumber};
   Dtype common = result_type(in, list);
   require_dtype(in, common);
   TensorType t = step(in, elementwise_result(in, list, common), common);
@@ -187,10 +187,10 @@ void normal_distribution(Infer& in) {
 }
 
 void square(Infer& in) {  // pow(self, 2)
-  Operands list{operand(handed_over(in, 0)), {nullptr, Dtype::i64}};
+  Operands list{operand(in.tensor(0)), {nullptr, Dtype::i64}};
   Dtype common = result_type(in, list);
   require_dtype(in, common);
-  in.result(step(in, converted(in, handed_over(in, 0), common), common));
+  in.result(step(in, converted(in, in.tensor(0), common), common));
 }
 
 void polygamma(Infer& in) {
@@ -291,7 +291,7 @@ void div_mode(Infer& in) {
 }
 
 void pow_number(Infer& in) {
-  const Type& base = handed_over(in, in.at("self"));
+  const Type& base = in.tensor("self");
   const Arg& exponent = in.arg("exponent");
   Operands list{operand(base), number_operand(in, exponent)};
   bool whole = exponent.kind == ArgKind::integer || exponent.kind == ArgKind::boolean;
@@ -417,7 +417,7 @@ void no_complex_bound(Infer& in, std::string_view param) {
 }  // namespace
 
 void clamp(Infer& in) {
-  const Type& self = handed_over(in, in.at("self"));
+  const Type& self = in.tensor("self");
   refuse_complex(in, self);
   no_complex_bound(in, "min");
   no_complex_bound(in, "max");

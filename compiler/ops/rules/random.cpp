@@ -119,8 +119,9 @@ void dropout_of(Infer& in, bool channels) {
   double p = in.real("p");
   in.require(p >= 0 && p <= 1, "a probability out of [0, 1]");
   if (p == 0 || !in.boolean("train") || is_empty(in, input)) return in.alias(input.tensor(), 0);
-  TensorType noise = input.tensor();
-  noise.strides = preserved_strides(in, input);
+  const Type& copied = copied_if_lazy(in, 0);
+  TensorType noise = copied.tensor();
+  noise.strides = preserved_strides(in, copied);
   noise.offset = 0;
   in.require(p == 1 || (is_floating(input.dtype) && !is_float8(input.dtype)), "needs floats to scale up");
   if (channels && p != 1) {
@@ -129,16 +130,16 @@ void dropout_of(Infer& in, bool channels) {
     noise = contiguous_like(noise);
   }
   if (p == 1) noise = contiguous_tensor(input.dtype, {}, input.device);
-  in.result(masked(in, input, noise));
+  in.result(masked(in, copied, noise));
 }
 
 void native_dropout(Infer& in) {
-  const Type& input = in.tensor(0);
+  const Type& input = copied_if_lazy(in, 0);
   TensorType mask = input.tensor();
   mask.strides = preserved_strides(in, input);
   mask.offset = 0;
   if (is_empty(in, input)) {
-    in.alias(input.tensor(), 0);
+    is_read_lazily(in, 0) ? in.result(input.tensor()) : in.alias(input.tensor(), 0);
     return in.result(mask);
   }
   mask.dtype = Dtype::b8;

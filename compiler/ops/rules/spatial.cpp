@@ -95,10 +95,24 @@ void as_row(Infer& in, TensorType& t) {
 }
 }  // namespace
 
-void max_pool(Infer& in) { in.result(pool_result(in, followed_format(in, in.tensor("self"), true))); }
+namespace {
+TensorType max_pool_result(Infer& in) {
+  const Type& self = in.tensor("self");
+  const MemoryFormat format = followed_format(in, self, true);
+  TensorType t = pool_result(in, format);
+  // Channels last it counts places in integers as wide as elements.
+  if (const int bits = 8 * item_size(self.dtype);
+      format != MemoryFormat::contiguous && bits <= 16 && is_integral(self.dtype, false))
+    in.require(le(numel(self.sizes().last(spatial_dims(in))), (int64_t{1} << (bits - 1)) - 1),
+               "more places than an integer of this dtype counts");
+  return t;
+}
+}  // namespace
+
+void max_pool(Infer& in) { in.result(max_pool_result(in)); }
 
 void max_pool_with_indices(Infer& in) {
-  TensorType t = pool_result(in, followed_format(in, in.tensor("self"), true));
+  TensorType t = max_pool_result(in);
   as_row(in, t);
   in.result(t);
   t.dtype = Dtype::i64;
@@ -199,8 +213,8 @@ void max_unpool(Infer& in) {
   DimVec sizes(self.sizes().first(self.rank() - dims));
   sizes.append(window.begin(), window.end());
   bool last = self.rank() == 4 && dims == 2 && suggests_channels_last(in, self);
-  in.result(
-      TensorType{self.dtype, self.device, sizes, last ? channels_last_strides(sizes) : contiguous_strides(sizes), 0});
+  in.result(TensorType{self.dtype, self.device, sizes,
+                       format_strides(in, last ? MemoryFormat::channels_last : MemoryFormat::contiguous, sizes), 0});
 }
 
 void pool_backward(Infer& in) {

@@ -127,7 +127,8 @@ Dim bytes_needed(Infer& in, Dtype dtype, std::span<const Dim> sizes, std::span<c
 
 // A storage is at least what its owner covers; of an input, exactly that.
 void require_in_storage(Infer& in, const Type& t, const TensorType& v) {
-  const Type* owner = &t == &in.tensor(0) ? in.storage_owner(in.arg(0).value()) : &t;
+  const bool copied = !in.op().has(Trait::view) && is_read_lazily(in, 0);
+  const Type* owner = &t == &in.tensor(0) && !copied ? in.storage_owner(in.arg(0).value()) : &t;
   if (!owner || !owner->is_tensor()) return;
   Dim need = bytes_needed(in, v.dtype, v.sizes, v.strides, v.offset);
   Dim have = bytes_needed(in, owner->dtype, owner->sizes(), owner->strides(), owner->offset);

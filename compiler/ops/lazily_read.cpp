@@ -1,0 +1,45 @@
+#include "compiler/ops/lazily_read.h"
+
+#include "compiler/graph/alias.h"
+
+namespace lenz {
+
+bool read_lazily(DrawnCall& call, Chooser& chooser) {
+  Graph& graph = *call.graph;
+  const OpDef* conjugate = graph.ops().find("aten._conj");   // op name: views that are more than their types
+  const OpDef* negate = graph.ops().find("aten._neg_view");  // op name: views that are more than their types
+  std::vector<ValueId> read;
+  auto is_read = [&](ValueId v) {
+    if (v == kNone || !graph.type(v).is_tensor() || !negate->dtypes.has(to_real(graph.type(v).dtype))) return false;
+    const Initialiser& init = graph.inputs()[graph.value(v).index].init;
+    return init.kind != Initialiser::uniform || init.low <= -init.high;  // eager may refuse negatives of others
+  };
+  for (size_t i = 0; i < call.args.size(); ++i)
+    if (!writes_operand(*call.op, call.args, i))
+      for_each_value(call.args[i], [&](ValueId v) {
+        if (is_read(v)) read.push_back(v);
+      });
+  if (read.empty()) return false;
+  const size_t always = chooser.below(read.size());
+  size_t at = 0;
+  auto seen = [&](ValueId v) {
+    if (!is_read(v)) return v;
+    if (at++ != always && !chooser.flip()) return v;
+    const Arg self = Arg::of_value(v);
+    return graph.node(graph.append(is_complex(graph.type(v).dtype) ? *conjugate : *negate, {&self, 1})).result();
+  };
+  for (size_t i = 0; i < call.args.size(); ++i) {
+    Arg& a = call.args[i];
+    if (writes_operand(*call.op, call.args, i)) continue;
+    if (a.is_value()) {
+      a = Arg::of_value(seen(a.value()));
+    } else if (a.kind == ArgKind::value_list) {
+      SmallVec<ValueId, 8> list;
+      for (ValueId v : a.value_list()) list.push_back(seen(v));
+      a = graph.context().values(list);
+    }
+  }
+  return true;
+}
+
+}  // namespace lenz

@@ -1,0 +1,14 @@
+// A call whose operands are seen through views that are lazily conjugated, or negated: eager hands over copies of them
+// that lie in another way, which a rule has to know.
+// Thread-safety: one call per thread.
+#pragma once
+
+#include "compiler/ops/call_maker.h"
+
+namespace lenz {
+
+// Puts such views, which become nodes of the call's graph, in the place of some operands that it only reads. False
+// where there are none that can be conjugated or negated.
+bool read_lazily(DrawnCall& call, Chooser& chooser);
+
+}  // namespace lenz
