@@ -20,6 +20,7 @@ constexpr int64_t kLeast = 16 << 10;  // bytes: of less nobody sees where they w
 constexpr int64_t kMostPoints = int64_t{1} << 48;
 // Of sizes that are open, so many terms stand in the conditions of all results together: conditions print.
 constexpr size_t kMostTerms = 1 << 16;
+constexpr size_t kMostOfSum = 100;  // and in each fewer than an expression may have
 
 class Marker {
  public:
@@ -133,7 +134,8 @@ class Marker {
         whole_ += bytes;
       else if (loops::all_in(bytes, early_) && times[bytes.node()]++ == 0)
         open.push_back(bytes);
-    open.resize(std::min(open.size(), std::max<size_t>(kMostTerms / std::max<size_t>(shown_.size(), 1), 1)));
+    open.resize(
+        std::min({open.size(), kMostOfSum, std::max<size_t>(kMostTerms / std::max<size_t>(shown_.size(), 1), 1)}));
     for (Dim& bytes : open) {
       in_whole_.insert(bytes.node());
       bytes = times[bytes.node()] * bytes;
