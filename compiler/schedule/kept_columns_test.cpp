@@ -60,6 +60,17 @@ TEST(KeptColumns, PartsOfImagesGoOnOverTheEndsOfRows) {
   }
 }
 
+// Parts of one result are stored at several places: of axes that are one, nothing proves that points stay apart.
+TEST(KeptColumns, PartsThatAreJoinedKeepTheirAxes) {
+  Target target = cpu_target("avx512", 1);
+  target.grain = 1024;
+  const std::string graph =
+      "graph @g(%x: f32[2, 3, 1, 1], %y: f32[2, 3, 1, 1], %z: f32[2, 3, 1, 2]) {\n  %c = aten.cat([%x, %y, %z], "
+      "dim=3)\n"
+      "  %p = aten.slice(%c, dim=3, start=1, end=3)\n  %s = aten.sin(%p)\n  return %s\n}\n";
+  loops::require_valid(schedule(to_loops(*parse_graph(graph, op_table())), target), "the scheduler");
+}
+
 // Rows so many that no cache keeps them are reduced in parts, by many cores; so are columns that are few.
 TEST(KeptColumns, NotOfTooManyRowsOrTooFewColumns) {
   for (const char* sizes : {"8192, 512", "20000, 64"}) {

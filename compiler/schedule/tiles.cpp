@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <map>
+#include <set>
 
 #include "compiler/loops/index_algebra.h"
 #include "compiler/schedule/addresses.h"
@@ -236,11 +238,25 @@ class TileChooser {
   }
 
   // How many shared axes are columns beside each other, of which this one is the innermost: where they stand outside of
-  // all others.
+  // all others. That points stay apart is proved of one store by itself, and of no two places that coordinates tell by
+  // quotients.
   uint32_t columns_as_one(uint32_t innermost) const {
     const bool outside = std::ranges::all_of(
         members_, [&](const Member& m) { return places_of_shared(m.axes, group_.shared).back() == innermost; });
-    return outside ? joined_axes(innermost) : 1;
+    return outside && stores_are_read_by_none() ? joined_axes(innermost) : 1;
+  }
+
+  // Nor written by another store: of what others see, the rest is a point's own. No two names of one memory are in a
+  // group.
+  bool stores_are_read_by_none() const {
+    std::map<BufferId, int> accesses;
+    std::set<BufferId> stored;
+    for (const Member& m : members_) {
+      for_each_access(*m.nest, [&](BufferId id, const DimVec&) { ++accesses[id]; });
+      for (const Store& s : m.nest->stores)
+        if (used_outside(program_, block_, uses_, group_, s.buffer)) stored.insert(s.buffer);
+    }
+    return std::ranges::all_of(stored, [&](BufferId id) { return accesses.at(id) == 1; });
   }
 
   // Whether memory is contiguous along the innermost shared axis rather than along those that only some nests have.
