@@ -71,6 +71,13 @@ TEST(KeptColumns, PartsThatAreJoinedKeepTheirAxes) {
   loops::require_valid(schedule(to_loops(*parse_graph(graph, op_table())), target), "the scheduler");
 }
 
+// Of images of which nothing is known the counts of points end somewhere.
+TEST(KeptColumns, SizesOfWhichNothingIsKnown) {
+  const std::string text =
+      scheduled("graph @g(%x: f32[s0, s1, s2, s3]) {\n  %y = aten.softmax(%x, 1)\n  return %y\n}\n");
+  EXPECT_EQ(kernels(text), 1u) << text;
+}
+
 // Rows so many that no cache keeps them are reduced in parts, by many cores; so are columns that are few.
 TEST(KeptColumns, NotOfTooManyRowsOrTooFewColumns) {
   for (const char* sizes : {"8192, 512", "20000, 64"}) {

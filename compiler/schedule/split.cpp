@@ -41,7 +41,7 @@ bool may_be_stored(const loops::Instr& i) {
 int64_t most_of(const Program& program, Dim extent) {
   const int64_t most =
       extent.is_constant() ? extent.constant() : program.assumptions.known().range(extent).high.value_or(kMany);
-  return std::clamp<int64_t>(most, 1, kMany >> 16);
+  return std::clamp<int64_t>(most, 1, kMany >> 18);  // products of it and kMany are numbers still
 }
 
 // Whether neighbours in what it reduces are neighbours along the innermost axis that stays.
