@@ -1,4 +1,4 @@
-"""Images with channels last in memory, which nothing else is measured with: norms, statistics, pooling.
+"""Layouts that nothing else is measured with: images with channels last in memory; rows that lie across memory.
 `lenz bench --peers --module bench/wider_layouts.py`."""
 
 import torch
@@ -69,3 +69,33 @@ def squeeze_last_f32(n=4, c=128, s=32):
 @row(own=True)
 def softmax_of_channels_last_f32(n=4, c=21, s=48):
     return Case(lambda x: x.softmax(1), (images(n, c, s),))
+
+
+@row(own=True)
+def softmax_turned_f32(rows=1024, columns=1024):
+    return Case(lambda x: x.t().softmax(-1), (torch.randn(rows, columns),))
+
+
+@row(own=True)
+def softmax_turned_tall_f32(rows=4096, columns=1000):
+    return Case(lambda x: x.t().softmax(-1), (torch.randn(rows, columns),))
+
+
+@row(own=True)
+def layer_norm_turned_f32(rows=1024, columns=1024):
+    return Case(lambda x: F.layer_norm(x.t(), (rows,)), (torch.randn(rows, columns),))
+
+
+@row(own=True)
+def log_softmax_of_classes_f32(n=4, classes=21, s=128):
+    return Case(lambda x: x.log_softmax(1), (torch.randn(n, classes, s, s),))
+
+
+@row(own=True)
+def softmax_of_channels_f32(n=8, c=64, s=56):
+    return Case(lambda x: x.softmax(1), (torch.randn(n, c, s, s),))
+
+
+@row(own=True)
+def running_sum_of_channels_f32(n=8, c=64, s=56):
+    return Case(lambda x: x.cumsum(1), (torch.randn(n, c, s, s),))

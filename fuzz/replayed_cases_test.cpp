@@ -1,4 +1,5 @@
-// Cases that a campaign found and that no check of a graph alone shows: special values, or a death of the reference.
+// Cases that a campaign found and that no check of a graph alone shows: special values, plans of small grain, or a
+// death of the reference.
 #include <gtest/gtest.h>
 
 #include "fuzz/reduce.h"
@@ -35,6 +36,17 @@ graph @fuzzed(
   %0 = aten.neg(%x0)
   %1 = aten.add(%0, %c2)
   return %1
+}
+)");
+}
+
+// Of these sizes and this grain the first result goes past the caches with one thread, and not with two.
+TEST(ReplayedCases, SumsOfWhatGoesPastTheCachesOnOneThread) {
+  expect_to_hold(R"(# fuzz: values=ordinary seed=64 sizes=s0=30,s1=21 target=generic
+graph @fuzzed(%x0: f64[s0, s1] init uniform(-2.0, 2.0, seed=34655)) where s0 in 0..64, s1 in 2..64 {
+  %0 = aten.to(%x0, f32)
+  %1 = aten.sum.dim_IntList(%0, [1])
+  return %1, %0
 }
 )");
 }

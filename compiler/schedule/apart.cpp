@@ -5,6 +5,8 @@
 #include <unordered_set>
 
 #include "compiler/graph/overlap.h"
+#include "compiler/schedule/collapse.h"
+#include "compiler/schedule/kept_columns.h"
 
 namespace lenz::schedule {
 
@@ -57,9 +59,28 @@ std::unordered_set<loops::BufferId> statistics_of(const loops::Program& program)
 constexpr int64_t kRow = 256;                  // bytes of neighbours that are worth a visit
 constexpr int64_t kKept = int64_t{256} << 10;  // that a cache keeps of a kernel's point
 
-// The axes that index what the load reads, if these are some of the nest's axes. Not the innermost: where it is one of
-// them it stays, and the others move only if a point of the kernel would have more between its phases than caches keep.
-std::vector<Dim> axes_of(const loops::Nest& nest, const loops::Instr& load, int64_t item_bytes) {
+// Whether the axes that a statistic has are columns, which a cache keeps between a kernel's phases: they are long
+// enough in memory by themselves.
+bool are_columns(const loops::Program& program, const loops::Nest& nest, const std::vector<Dim>& of_statistic,
+                 int64_t item_bytes) {
+  Dim rows = 1, columns = 1;
+  std::vector<loops::Axis> inner, axes;
+  for (const loops::Axis& a : nest.axes) {
+    const bool has = std::ranges::find(of_statistic, a.symbol) != of_statistic.end();
+    (has ? columns : rows) *= a.extent;
+    (has ? axes : inner).push_back(a);
+  }
+  if (!columns_stay(rows, inner.size(), columns, item_bytes)) return false;
+  Dim run = axes.back().extent;
+  for (size_t k = axes.size() - 1; k-- > 0 && collapsible(program, nest, axes, k);) run *= axes[k].extent;
+  return !run.is_constant() || run.constant() * item_bytes >= kRow;
+}
+
+// The axes that index what the load reads, if these are some of the nest's axes. Where the innermost is one of them it
+// moves if they are columns; else it stays, and the others move only if a point of the kernel would have more between
+// its phases than caches keep.
+std::vector<Dim> axes_of(const loops::Program& program, const loops::Nest& nest, const loops::Instr& load,
+                         int64_t item_bytes) {
   std::vector<Dim> made;
   for (Dim d : load.index) {
     if (d.is_constant()) continue;
@@ -68,7 +89,7 @@ std::vector<Dim> axes_of(const loops::Nest& nest, const loops::Instr& load, int6
     made.push_back(d);
   }
   auto innermost = std::ranges::find(made, nest.axes.back().symbol);
-  if (innermost == made.end()) return made;
+  if (innermost == made.end() || are_columns(program, nest, made, item_bytes)) return made;
   made.erase(innermost);
   Dim bytes = item_bytes;
   size_t shared = 0;
@@ -98,14 +119,10 @@ void move_out_axes_of_statistics(loops::Program& program) {
         break;
       }
       if (first.empty() && i.kind == loops::InstrKind::load && statistics.contains(i.buffer))
-        first = axes_of(*nest, i, item_size(i.dtype));
+        first = axes_of(program, *nest, i, item_size(i.dtype));
     }
-    // Those that stay behind are in order; the innermost one is among them.
-    auto is_inner_axis = [&](Dim d) {
-      auto axis = std::ranges::find(nest->axes, d, &loops::Axis::symbol);
-      return axis != nest->axes.end() && axis + 1 != nest->axes.end();
-    };
-    if (first.empty() || !std::ranges::all_of(first, is_inner_axis)) return;
+    auto is_axis = [&](Dim d) { return std::ranges::find(nest->axes, d, &loops::Axis::symbol) != nest->axes.end(); };
+    if (first.empty() || !std::ranges::all_of(first, is_axis)) return;
     std::ranges::stable_sort(nest->axes, {},
                              [&](const loops::Axis& a) { return std::ranges::find(first, a.symbol) - first.begin(); });
     for (const loops::Store& s : nest->stores)

@@ -16,7 +16,8 @@ bool keeps_apart(const loops::Program& program, const loops::Nest& nest, Dim axi
 void move_out_axes_apart(loops::Program& program);
 
 // Nests of independent points that read what is one value for many of them (a mean of each channel): puts the axes that
-// tell which one outermost, as the nests that compute it have them, unless neighbours in memory would be torn apart.
+// tell which one outermost, as the nests that compute it have them, unless neighbours in memory would be torn apart:
+// but where caches keep all rows of some columns, these are beside each other in lanes.
 void move_out_axes_of_statistics(loops::Program& program);
 
 }  // namespace lenz::schedule

@@ -5,7 +5,9 @@
 #include <set>
 
 #include "compiler/base/error.h"
+#include "compiler/loops/index_algebra.h"
 #include "compiler/loops/uses.h"
+#include "compiler/schedule/addresses.h"
 #include "compiler/schedule/nest_facts.h"
 #include "compiler/schedule/symbols.h"
 
@@ -13,10 +15,12 @@ namespace lenz::schedule {
 
 namespace {
 
+constexpr int64_t kLine = 64;         // bytes that memory takes at once
 constexpr int64_t kLeast = 16 << 10;  // bytes: of less nobody sees where they went
 constexpr int64_t kMostPoints = int64_t{1} << 48;
 // Of sizes that are open, so many terms stand in the conditions of all results together: conditions print.
 constexpr size_t kMostTerms = 1 << 16;
+constexpr size_t kMostOfSum = 100;  // and in each fewer than an expression may have
 
 class Marker {
  public:
@@ -130,7 +134,8 @@ class Marker {
         whole_ += bytes;
       else if (loops::all_in(bytes, early_) && times[bytes.node()]++ == 0)
         open.push_back(bytes);
-    open.resize(std::min(open.size(), std::max<size_t>(kMostTerms / std::max<size_t>(shown_.size(), 1), 1)));
+    open.resize(
+        std::min({open.size(), kMostOfSum, std::max<size_t>(kMostTerms / std::max<size_t>(shown_.size(), 1), 1)}));
     for (Dim& bytes : open) {
       in_whole_.insert(bytes.node());
       bytes = times[bytes.node()] * bytes;
@@ -173,6 +178,36 @@ class Marker {
     return std::nullopt;
   }
 
+  // Whether it is filled in squares, along the lanes, in rows of which nobody knows that they begin with a line: only
+  // whole lines go past the caches at no cost, and a vector of a square's row is rarely one.
+  bool begins_anywhere(BufferId id, uint32_t writer) const {
+    const auto& kernel = std::get<loops::Kernel>(program_.body.nodes[writer].is);
+    return std::ranges::any_of(kernel.body->nodes, [&](const loops::Node& node) {
+      const auto& nest = std::get<loops::Nest>(node.is);
+      return in_squares(nest) && std::ranges::any_of(nest.stores, [&](const loops::Store& s) {
+               return s.buffer == id && begins_anywhere(nest, s);
+             });
+    });
+  }
+  static bool in_squares(const loops::Nest& nest) {
+    const bool plain = nest.axes.size() == 2 && std::ranges::all_of(nest.axes, [](const loops::Axis& a) {
+                         return a.kind == loops::AxisKind::parallel;
+                       });
+    return plain && nest.axes[1].lanes > 1 && nest.axes[0].unroll == nest.axes[1].lanes;
+  }
+  bool begins_anywhere(const loops::Nest& nest, const loops::Store& s) const {
+    const Dim address = address_of(program_, s.buffer, s.index), lane = nest.axes[1].symbol;
+    loops::IndexSpace space(program_.context->syms, program_.assumptions.known());
+    for (const loops::Axis& a : nest.axes) space.add_axis(a.symbol, a.extent);
+    const auto along = space.stride(address, 1);
+    if (!along || !along->is(1)) return false;
+    const Dim first = substitute(address, program_.context->syms, [&](const SymNode* n) -> std::optional<Dim> {
+      return n == lane.node() ? std::optional(Dim(0)) : std::nullopt;
+    });
+    const int64_t items = kLine / item_size(program_.buffers[s.buffer].type.dtype);
+    return !program_.assumptions.known().proves(eq(mod(first, items), 0));
+  }
+
   void decide(BufferId id, uint32_t writer) {
     const std::vector<uint32_t>& at = mentions_[id];
     if (at.front() < writer) return;  // somebody else has filled a part of it
@@ -183,6 +218,7 @@ class Marker {
     const uint32_t reader = read ? *std::ranges::upper_bound(at, writer) : static_cast<uint32_t>(bytes_.size());
     const Dim moved = between(writer, reader);
     const std::optional<bool> far = is_far(moved, writer, reader);
+    if (far == true && begins_anywhere(id, writer)) return;
     if (far.value_or(true)) program_.buffers[id].far = far ? loops::kAlways : le(0, moved - limit_);
   }
 

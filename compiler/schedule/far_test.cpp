@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "compiler/base/sym_node.h"
 #include "compiler/driver/compile.h"
 #include "compiler/graph/text.h"
 #include "compiler/loops/equal.h"
@@ -49,6 +50,16 @@ TEST(Far, RowsOfATable) {
   };
   EXPECT_EQ(looked_up(2000), "");
   EXPECT_EQ(looked_up(4000), "always");
+}
+
+// Of squares, rows that each begin with a line: parts of lines are written where they are.
+TEST(Far, RowsOfSquaresThatBeginWithALine) {
+  auto turned = [](const std::string& rows, const std::string& columns) {
+    return far_ones(scheduled("graph @g(%x: f32[" + rows + ", " + columns + "], %y: f32[" + columns + ", " + rows +
+                              "]) {\n  %t = aten.t(%y)\n  %a = aten.add.Tensor(%x, %t)\n  return %a\n}\n"));
+  };
+  EXPECT_EQ(turned("2049", "1536"), "always");
+  EXPECT_EQ(turned("2049", "1537"), "");
 }
 
 TEST(Far, OpenSizesDecideAtTheCall) {
@@ -114,6 +125,43 @@ TEST(Far, ResultsOfManyKernels) {
   for (const loops::Buffer& b : program.buffers) far += b.far.has_value();
   EXPECT_EQ(far, 40u);
 }
+
+// What all expressions are written with that planning so many tensors made, each of a size of its own.
+size_t written(int tensors) {
+  std::string inputs, lists[3], results, given, ranges;
+  for (int k = 0; k < tensors; ++k) {
+    const std::string n = std::to_string(k), comma = k ? ", " : "";
+    for (int l = 0; l < 3; ++l) {
+      const std::string name = "%" + std::string(1, static_cast<char>('a' + l)) + n;
+      inputs += (inputs.empty() ? "" : ", ") + name + ": f32[s" + n + "]";
+      lists[l] += comma + name;
+    }
+    results += "  %y" + n + " = lenz.getitem(%l, " + n + ")\n";
+    given += comma + "%y" + n;
+    ranges += comma + "s" + n + " in 2..100000000";
+  }
+  const auto graph = parse_graph("graph @g(" + inputs + ") where " + ranges + " {\n  %l = aten._foreach_addcmul([" +
+                                     lists[0] + "], [" + lists[1] + "], [" + lists[2] + "], value=0.5)\n" + results +
+                                     "  return " + given + "\n}\n",
+                                 op_table());
+  loops::Program program = to_loops(*graph);
+  const auto& nodes = program.context->syms.impl().nodes;
+  const size_t before = nodes.size();
+  program = schedule(std::move(program), cpu_target("avx512", 2));
+  EXPECT_FALSE(far_ones(program).empty());
+  size_t all = 0;
+  for (size_t k = before; k < nodes.size(); ++k) all += nodes[k]->size;
+  return all;
+}
+
+// All sizes together are added up by halves: one after another they were written as often as there are tensors.
+TEST(Far, ManySizesAreAddedUpByHalves) {
+  const size_t few = written(10), many = written(100);
+  EXPECT_LT(many, 13 * few) << few;
+}
+
+// More terms than an expression may have: some of them say that the rest is far.
+TEST(Far, MoreSizesThanASumHasTerms) { written(160); }
 
 }  // namespace
 }  // namespace lenz::schedule

@@ -65,13 +65,20 @@ const KernelMaker::Local& KernelMaker::local_for(BufferId id, const DimVec& inde
   made.origin = b.origin;
   made.type.dtype = b.type.dtype;
   made.type.device = b.type.device;
+  std::vector<Dim> told;  // by a point of the tile: the axes that are cut, once each
+  if (tile_) told.assign(shared_.end() - group_.tiles.joined, shared_.end());
   for (size_t d = 0; d < index.size(); ++d) {
     if (always_at(id, d, index[d]) || std::ranges::find(point_, index[d]) != point_.end()) continue;
-    const bool tiled = tile_ && index[d] == shared_.back() && at->second.tiled == kNone;
-    if (tiled) at->second.tiled = d;
-    made.type.sizes.push_back(tiled ? Dim(tile_->extent) : b.type.sizes[d]);
+    if (auto axis = std::ranges::find(told, index[d]); axis != told.end()) {
+      told.erase(axis);
+      at->second.tiled.push_back(d);
+      continue;
+    }
+    made.type.sizes.push_back(b.type.sizes[d]);
     at->second.dims.push_back(d);
   }
+  // The tile's points are neighbours: lanes go along them, or along what lies beside them in squares.
+  if (!at->second.tiled.empty()) made.type.sizes.push_back(tile_->extent);
   if (tile_)  // its extent may depend on the point: the largest one is room enough
     for (Dim& size : made.type.sizes)
       if (size == tile_->extent && !size.is_constant()) size = group_.tiles.size;
@@ -83,7 +90,8 @@ const KernelMaker::Local& KernelMaker::local_for(BufferId id, const DimVec& inde
 
 DimVec KernelMaker::local_index(const Local& local, const DimVec& index) const {
   DimVec made;
-  for (size_t d : local.dims) made.push_back(d == local.tiled && index[d] == shared_.back() ? tile_->symbol : index[d]);
+  for (size_t d : local.dims) made.push_back(index[d]);
+  if (!local.tiled.empty()) made.push_back(tile_->symbol);
   return made;
 }
 

@@ -32,8 +32,8 @@ class KernelMaker {
   };
   struct Local {
     BufferId buffer;
-    std::vector<size_t> dims;  // of the buffer that it stands for
-    size_t tiled = kNone;      // the one of these dims that the tile's points tell: another may happen to be as far
+    std::vector<size_t> dims;   // of the buffer that it stands for, as it has them
+    std::vector<size_t> tiled;  // and those that the tile's points tell, which are its last dim
   };
 
   loops::Nest merged(size_t phase);

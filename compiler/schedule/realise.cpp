@@ -10,7 +10,6 @@
 #include "compiler/schedule/reshaped.h"
 #include "compiler/schedule/short_sorts.h"
 #include "compiler/schedule/split.h"
-#include "compiler/schedule/staged.h"
 #include "compiler/schedule/turned.h"
 #include "compiler/schedule/whole_copies.h"
 
@@ -37,10 +36,7 @@ class Realiser {
     // Inner blocks are reached through the nodes of outer ones, so these move last.
     for (size_t b = blocks.size(); b-- > 0;) block(*blocks[b], plan_.blocks[b]);
     drop_unused_buffers(program_);
-    if (options_.tiles) {
-      mark_far(program_, plan_.target);
-      stage_squares(program_);
-    }
+    if (options_.tiles) mark_far(program_, plan_.target);
     return std::move(program_);
   }
 

@@ -7,6 +7,7 @@
 #include "compiler/loops/index_algebra.h"
 #include "compiler/schedule/addresses.h"
 #include "compiler/schedule/joined_rows.h"
+#include "compiler/schedule/kept_columns.h"
 #include "compiler/schedule/nest_facts.h"
 #include "compiler/schedule/nest_writer.h"
 #include "compiler/schedule/symbols.h"
@@ -40,7 +41,7 @@ bool may_be_stored(const loops::Instr& i) {
 int64_t most_of(const Program& program, Dim extent) {
   const int64_t most =
       extent.is_constant() ? extent.constant() : program.assumptions.known().range(extent).high.value_or(kMany);
-  return std::clamp<int64_t>(most, 1, kMany >> 16);
+  return std::clamp<int64_t>(most, 1, kMany >> 18);  // products of it and kMany are numbers still
 }
 
 // Whether neighbours in what it reduces are neighbours along the innermost axis that stays.
@@ -131,7 +132,8 @@ namespace {
 
 class Splitter {
  public:
-  Splitter(Program& program, const Target& target) : program_(program), target_(target) {
+  Splitter(Program& program, const Target& target)
+      : program_(program), target_(target), walked_again_(walked_again(program)) {
     const SymbolSet taken = symbols_of(program);
     FreshSymbols fresh(*program.context, taken);
     chunk_ = fresh("c");
@@ -142,11 +144,12 @@ class Splitter {
   void block(loops::Block& b) {
     std::vector<loops::Node> made;
     for (loops::Node& node : b.nodes) {
+      const bool kept = stays_in_columns(node);
       if (auto* n = std::get_if<loops::If>(&node.is)) block(*n->then), block(*n->otherwise);
       if (auto* n = std::get_if<loops::While>(&node.is)) block(*n->test), block(*n->body);
       if (auto* n = std::get_if<loops::Repeat>(&node.is)) block(*n->body);
       auto* nest = std::get_if<Nest>(&node.is);
-      if (nest) {
+      if (nest && !kept) {
         add(std::move(*nest), made);
       } else {
         made.push_back(std::move(node));
@@ -157,6 +160,22 @@ class Splitter {
 
  private:
   using Parts = std::map<Ssa, std::vector<BufferId>>;  // of each reduce, where its partial results lie
+
+  // Columns that a cache keeps until they are walked again: parts of them would be read from memory each time.
+  bool stays_in_columns(const loops::Node& node) const {
+    const auto* nest = std::get_if<Nest>(&node.is);
+    if (nest == nullptr || !walked_again_.contains(nest) || !in_columns(program_, *nest)) return false;
+    Dim rows = 1, columns = 1;
+    size_t row_axes = 0;
+    int64_t item_bytes = 1;
+    for (const Axis& a : nest->axes) {
+      (a.kind == AxisKind::parallel ? columns : rows) *= a.extent;
+      row_axes += a.kind == AxisKind::parallel ? 0 : 1;
+    }
+    for (const loops::Instr& i : nest->body)
+      if (i.kind == InstrKind::load) item_bytes = std::max<int64_t>(item_bytes, item_size(i.dtype));
+    return columns_stay(rows, row_axes, columns, item_bytes);
+  }
 
   void add(Nest nest, std::vector<loops::Node>& made) {
     if (auto chunks = chunks_of(program_, nest, target_)) {
@@ -479,6 +498,7 @@ class Splitter {
 
   Program& program_;
   const Target& target_;
+  const std::unordered_set<const Nest*> walked_again_;
   Dim chunk_ = 0, inside_ = 0, of_row_ = 0;  // of every nest, so that nests over the same chunks look alike
 };
 

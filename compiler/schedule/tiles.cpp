@@ -1,11 +1,15 @@
 #include "compiler/schedule/tiles.h"
 
 #include <algorithm>
+#include <bit>
+#include <map>
+#include <set>
 
 #include "compiler/loops/index_algebra.h"
 #include "compiler/schedule/addresses.h"
 #include "compiler/schedule/collapse.h"
 #include "compiler/schedule/fuse.h"
+#include "compiler/schedule/kept_columns.h"
 #include "compiler/schedule/symbols.h"
 
 namespace lenz::schedule {
@@ -21,6 +25,10 @@ namespace {
 
 constexpr int64_t kTile = 4096;       // points of a tile: enough to pay for the turn, few enough for the cache
 constexpr int64_t kColumnTile = 256;  // columns that are reduced together: a stretch that memory brings at once
+constexpr int64_t kOpenColumns = 64;  // of so many rows that nobody knows yet
+constexpr int64_t kFewColumns = 32;   // two lines of memory: of fewer, each brings more than is asked for
+constexpr int64_t kManyPoints = 32;
+constexpr double kLeastOfPoint = 64 << 10;  // bytes
 // Of two axes, where memory is contiguous along one here and the other one there: wide along the one that results are
 // contiguous along, so that few lines of theirs are left half written, and high enough for lines of what is turned.
 constexpr int64_t kSquareTile = 256;
@@ -28,6 +36,7 @@ constexpr int64_t kSquareBytes = 256;
 // Constant strides at which a few vectors have all that lanes read.
 constexpr int64_t kNear = 8;
 constexpr double kGather = 16;  // simple operations that other strides take
+constexpr double kTurned = 3;   // and those of squares
 constexpr double kAcross = 8;   // and making one value of a vector's
 
 template <class F>
@@ -43,8 +52,9 @@ loops::IndexSpace space_of(const Program& program, std::span<const Axis> axes) {
   return space;
 }
 
-bool scans(const Nest& nest) {
-  return std::ranges::any_of(nest.body, [](const loops::Instr& i) { return i.kind == InstrKind::scan; });
+bool combines(const Nest& nest) {
+  return std::ranges::any_of(
+      nest.body, [](const loops::Instr& i) { return i.kind == InstrKind::reduce || i.kind == InstrKind::scan; });
 }
 
 // Where a nest's outermost parallel axes are among all.
@@ -71,9 +81,10 @@ class TileChooser {
     if (group_.shared == 0) return made;
     const bool bare = is_bare();
     if (!bare && !in_columns()) return made;
-    made.size = target_.grained(bare ? kTile : kColumnTile);
-    if (!bare || group_.phases.size() != 1) return made;
     const auto innermost = static_cast<uint32_t>(group_.shared - 1);
+    if (!bare) made.joined = columns_as_one(innermost);
+    made.size = target_.grained(bare ? kTile : columns_of_tile(extent_of(innermost, made.joined)));
+    if (!bare || group_.phases.size() != 1) return made;
     const uint32_t joined = enough_for_lanes(innermost);
     made.rows = crossing_axis(joined);
     // Squares are of vectors at least, along both axes.
@@ -158,6 +169,28 @@ class TileChooser {
     return best;
   }
 
+  // What only the group sees lies as lanes have it.
+  double contiguity_outside(const Member& m, size_t axis) const {
+    return contiguity(program_, *m.nest, m.axes, axis,
+                      [&](BufferId id) { return used_outside(program_, block_, uses_, group_, id); });
+  }
+
+  // Beside that, columns lie within the nest: what crosses them is turned in registers where nothing is combined.
+  double cost_in_lanes(const Member& m, size_t axis) const {
+    const bool turns = m.axes[axis].kind == AxisKind::parallel && !combines(*m.nest);
+    const loops::IndexSpace space = space_of(program_, m.axes);
+    return lane_cost(
+        program_, *m.nest, m.axes, axis, target_, [&](BufferId id, const DimVec& index) -> std::optional<double> {
+          if (!used_outside(program_, block_, uses_, group_, id)) return 1;
+          if (!turns) return std::nullopt;
+          const Dim address = address_of(program_, id, index);
+          for (size_t k = group_.shared; k < m.axes.size(); ++k)
+            if (const auto stride = space.stride(address, k); stride && stride->is(1) && !too_few(m.axes[k].extent))
+              return kTurned;
+          return std::nullopt;
+        });
+  }
+
   // Of one point of the shared axes, as far as that is known.
   double inner_points(const Member& m) const {
     double points = 1;
@@ -169,12 +202,68 @@ class TileChooser {
     return points;
   }
 
+  // So many columns that a cache keeps all their rows, where another phase walks these again; of all that there are.
+  int64_t columns_of_tile(Dim all) const {
+    if (group_.phases.size() == 1) return kColumnTile;
+    double most = 1;  // bytes of one column
+    for (const Member& m : members_) {
+      for (const Axis& a : m.axes)
+        if (!a.extent.is_constant() && !shares(m, a)) return kOpenColumns;
+      int64_t item_bytes = 1;
+      for (const loops::Instr& i : m.nest->body)
+        if (i.kind == InstrKind::load) item_bytes = std::max<int64_t>(item_bytes, item_size(i.dtype));
+      most = std::max(most, inner_points(m) * static_cast<double>(item_bytes));
+    }
+    const auto columns = static_cast<uint64_t>(std::max(1.0, static_cast<double>(kKeptColumns) / most));
+    int64_t tile = std::clamp<int64_t>(static_cast<int64_t>(std::bit_floor(columns)), target_.lanes(4), kColumnTile);
+    auto worth_starting = [&](int64_t half) { return static_cast<double>(half) * most >= kLeastOfPoint; };
+    while (tile > kFewColumns && worth_starting(tile / 2) && few_points(tile)) tile /= 2;
+    // No end of the last tile is another loop, if whole vectors come out even.
+    for (int64_t even = tile; all.is_constant() && even > tile / 2; even -= target_.lanes(4))
+      if (all.constant() % even == 0) return even;
+    return tile;
+  }
+
+  // Whether the columns are so few tiles of this size that many cores had none. However many there are: results are the
+  // same on each number of them.
+  bool few_points(int64_t tile) const {
+    Dim all = 1;
+    for (size_t k : places_of_shared(members_[0].axes, group_.shared)) all *= members_[0].axes[k].extent;
+    return all.is_constant() && all.constant() / tile < kManyPoints;
+  }
+
+  bool shares(const Member& m, const Axis& axis) const {
+    return std::ranges::any_of(places_of_shared(m.axes, group_.shared),
+                               [&](size_t k) { return m.axes[k].symbol == axis.symbol; });
+  }
+
+  // How many shared axes are columns beside each other, of which this one is the innermost: where they stand outside of
+  // all others. That points stay apart is proved of one store by itself, and of no two places that coordinates tell by
+  // quotients.
+  uint32_t columns_as_one(uint32_t innermost) const {
+    const bool outside = std::ranges::all_of(
+        members_, [&](const Member& m) { return places_of_shared(m.axes, group_.shared).back() == innermost; });
+    return outside && stores_are_read_by_none() ? joined_axes(innermost) : 1;
+  }
+
+  // Nor written by another store: of what others see, the rest is a point's own. No two names of one memory are in a
+  // group.
+  bool stores_are_read_by_none() const {
+    std::map<BufferId, int> accesses;
+    std::set<BufferId> stored;
+    for (const Member& m : members_) {
+      for_each_access(*m.nest, [&](BufferId id, const DimVec&) { ++accesses[id]; });
+      for (const Store& s : m.nest->stores)
+        if (used_outside(program_, block_, uses_, group_, s.buffer)) stored.insert(s.buffer);
+    }
+    return std::ranges::all_of(stored, [&](BufferId id) { return accesses.at(id) == 1; });
+  }
+
   // Whether memory is contiguous along the innermost shared axis rather than along those that only some nests have.
   bool in_columns() const {
     double along_shared = 0, along_inner = 0, cost_shared = 0, cost_inner = 0;
     bool few = false;
     for (const Member& m : members_) {
-      if (scans(*m.nest)) return false;
       if (m.axes.size() == group_.shared) {  // one point, which has no lanes where the shared axis has none
         const double cost = facts_of(*m.nest).cost;
         cost_shared += cost;
@@ -185,13 +274,13 @@ class TileChooser {
       // How far an inner axis goes hangs on where the shared one is: that one stays outside.
       for (const Axis& a : m.axes)
         if (mentions(a.extent, m.axes[shared].symbol)) return false;
-      along_shared += contiguity(program_, *m.nest, m.axes, shared);
+      along_shared += contiguity_outside(m, shared);
       const size_t inner = last == shared ? 0 : last;
-      along_inner += contiguity(program_, *m.nest, m.axes, inner);
+      along_inner += contiguity_outside(m, inner);
       few = few || too_few(m.axes[inner].extent);
       const double points = inner_points(m);
-      cost_shared += points * lane_cost(program_, *m.nest, m.axes, shared, target_);
-      cost_inner += points * lane_cost(program_, *m.nest, m.axes, inner, target_);
+      cost_shared += points * cost_in_lanes(m, shared);
+      cost_inner += points * cost_in_lanes(m, inner);
     }
     if (few) return cost_shared < cost_inner;
     return along_shared > along_inner;
@@ -295,11 +384,12 @@ class Steps {
 };
 }  // namespace
 
-double contiguity(const Program& program, const Nest& nest, std::span<const Axis> axes, size_t axis) {
+double contiguity(const Program& program, const Nest& nest, std::span<const Axis> axes, size_t axis,
+                  const std::function<bool(BufferId)>& counts) {
   const Steps steps(program, nest, axes, axis);
   double score = 0;
   for_each_access(nest, [&](BufferId id, const DimVec& index) {
-    if (index.empty()) return;
+    if (index.empty() || (counts && !counts(id))) return;
     auto stride = steps.of(id, index);
     score += !stride ? -2 : stride->is(1) ? 1 : stride->is(0) ? 0 : -1;
   });
@@ -307,11 +397,15 @@ double contiguity(const Program& program, const Nest& nest, std::span<const Axis
 }
 
 double lane_cost(const Program& program, const Nest& nest, std::span<const Axis> axes, size_t axis,
-                 const Target& target) {
+                 const Target& target, const std::function<std::optional<double>(BufferId, const DimVec&)>& known) {
   const Steps steps(program, nest, axes, axis);
   double cost = facts_of(nest).cost;
   for_each_access(nest, [&](BufferId id, const DimVec& index) {
     if (index.empty()) return;
+    if (const auto here = known ? known(id, index) : std::nullopt) {
+      cost += *here;
+      return;
+    }
     auto stride = steps.of(id, index);
     const bool near = stride && stride->is_constant() && std::abs(stride->constant()) <= kNear;
     cost += near ? static_cast<double>(std::abs(stride->constant())) : kGather;
@@ -371,9 +465,10 @@ std::string why_not_cut(const Program& program, const loops::Block& block, const
     const auto& nest = std::get<Nest>(block.nodes[number].is);
     const std::vector<Axis> axes = reordered(nest, t.order);
     const bool bare = axes.size() == group.shared;
-    if (!bare && scans(nest)) return "nest " + std::to_string(number) + " scans";
-    if ((t.joined > 1 || t.rows) && (!bare || group.phases.size() != 1))
-      return "axes are joined or turned where they are all there is, in one phase";
+    if (t.rows && (!bare || group.phases.size() != 1))
+      return "axes are turned where they are all there is, in one phase";
+    if (t.joined > 1 && places_of_shared(axes, group.shared).back() + 1 != group.shared)
+      return "other axes of nest " + std::to_string(number) + " stand between those that are joined";
     bool one = true;
     for (size_t n = 1; n < t.joined; ++n) one = one && collapsible(program, nest, axes, group.shared - 1 - n);
     for (size_t n = 1; n < t.rows_joined; ++n) one = one && collapsible(program, nest, axes, *t.rows - n);

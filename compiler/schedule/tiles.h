@@ -3,6 +3,7 @@
 // Thread-safety: pure functions.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -39,13 +40,14 @@ bool used_outside(const loops::Program& program, const loops::Block& block, cons
                   BufferId id);
 
 // How well accesses of a nest go along one of these axes, which are its own in some order: neighbours, or one element
-// for all, against strides.
+// for all, against strides. Not given: all buffers count.
 double contiguity(const loops::Program& program, const loops::Nest& nest, std::span<const loops::Axis> axes,
-                  size_t axis);
+                  size_t axis, const std::function<bool(BufferId)>& counts = {});
 
-// Simple operations that a point takes where those along this axis, its own in some order, run in lanes.
+// Simple operations that a point takes where those along this axis, its own in some order, run in lanes. `known`: what
+// an access takes, where the caller knows better.
 double lane_cost(const loops::Program& program, const loops::Nest& nest, std::span<const loops::Axis> axes, size_t axis,
-                 const Target& target);
+                 const Target& target, const std::function<std::optional<double>(BufferId, const DimVec&)>& known = {});
 
 // Another parallel axis of the nest, along which something is contiguous that is strange to this one.
 std::optional<size_t> crossing_axis(const loops::Program& program, const loops::Nest& nest, size_t axis);

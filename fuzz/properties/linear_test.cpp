@@ -27,8 +27,8 @@ TEST(Linear, ManyNestsOfOneOpenSize) {
   EXPECT_FALSE(wrong) << wrong->detail;
 }
 
-// Each staged tile looked for names among those of all tiles before.
-TEST(Linear, StagedSquares) {
+// Tiles once looked for names among those of all tiles before.
+TEST(Linear, Squares) {
   const auto wrong = failure(
       "# fuzz: values=ordinary seed=0 target=generic\n"
       "graph @g(%x: i64[11, 744] strides [1, 36] offset 1, %y: f32[11, 744]) {\n"

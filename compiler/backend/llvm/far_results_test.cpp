@@ -48,5 +48,43 @@ TEST(FarResults, OfOpenSizes) {
   }
 }
 
+// Whether results go past the caches hangs on how many cores there are, and where lines of memory begin on who gave it:
+// a row's sum is the same of all that.
+TEST(FarResults, RowsHaveTheSameSums) {
+  loops::Program program = loops::parse_program(R"(loops @far where s0 in 1..1000 {
+  input %x: f32[7, s0] placed
+  temp %y: f32[7, s0] placed
+  temp %sum: f32[7] placed
+  kernel k0 < 7 {
+    for reduce i0 < s0 lanes 4 unroll 4 {
+      %0 = load %x[k0, i0]
+      %1 = neg.f32 %0
+      %2 = reduce sum %1
+      store %y[k0, i0] = %1
+      store %sum[k0] = %2
+    }
+  }
+  return %sum, %y
+})",
+                                                op_table());
+  loops::Tensor x(Dtype::f32, loops::Ints{7, 133});
+  for (int64_t i = 0; i < x.numel(); ++i) x.put(i, ScalarValue(1.0 / static_cast<double>(i % 23 + 3)));
+  const std::vector<loops::InputValue> inputs = {x};
+  std::vector<loops::Tensor> sums;
+  for (const bool far : {false, true}) {
+    for (loops::Buffer& b : program.buffers)
+      if (far && b.name == "y") b.far = loops::kAlways;
+    loops::require_valid(program, "the test");
+    NativeKernels kernels(program, runnable_target(""), 1);
+    ASSERT_TRUE(kernels.refused().empty()) << kernels.refused()[0];
+    loops::InterpretOptions options;
+    options.run_kernel = [&](const loops::KernelCall& call) { return kernels.run(call); };
+    const loops::Results got = loops::interpret(program, inputs, options);
+    ASSERT_EQ(got.ending, loops::Ending::finished) << got.text;
+    sums.push_back(got.outputs[0].tensor);
+  }
+  for (int64_t i = 0; i < 7; ++i) EXPECT_EQ(sums[0].at(i).real(), sums[1].at(i).real()) << i;
+}
+
 }  // namespace
 }  // namespace lenz::native

@@ -11,9 +11,18 @@
 namespace lenz::native {
 namespace {
 
-bool fetches(const std::string& text) {
-  const std::string code = kernels_as_text(loops::parse_program(text, op_table()), find_target("generic"), false);
-  return code.find("call void @llvm.prefetch") != std::string::npos;
+std::string code_of(const std::string& text) {
+  return kernels_as_text(loops::parse_program(text, op_table()), find_target("generic"), false);
+}
+
+bool fetches(const std::string& text) { return code_of(text).find("call void @llvm.prefetch") != std::string::npos; }
+
+size_t fetches_to_write(const std::string& text) {
+  const std::string code = code_of(text);
+  size_t count = 0;
+  for (size_t at = 0; (at = code.find("call void @llvm.prefetch", at)) != std::string::npos; ++at)
+    count += code.substr(at, code.find('\n', at) - at).find(", i32 1, i32 3, i32 1)") != std::string::npos;
+  return count;
 }
 
 std::string columns(int rows, int columns, int unroll) {
@@ -41,6 +50,15 @@ std::string turned(int rows, int columns) {
 TEST(FetchAhead, SquaresThatAreTurned) {
   EXPECT_TRUE(fetches(turned(64, 64)));
   for (int n : {4, 7, 64, 97}) expect_same(turned(n, 61), {numbers({61, n})});
+}
+
+// Lines that each row of a square is stored to; not of results that go past the caches.
+TEST(FetchAhead, ResultsOfSquares) {
+  std::string text = turned(64, 61);
+  EXPECT_EQ(fetches_to_write(text), 4u);
+  const std::string placed = "f32[64, 61] placed";
+  text.replace(text.rfind(placed), placed.size(), placed + " far where 0 <= 0");
+  EXPECT_EQ(fetches_to_write(text), 0u);
 }
 
 }  // namespace

@@ -122,7 +122,8 @@ class KernelEmitter {
   void fetch_next(std::vector<Frame>& frames);
   void fetch_rows_ahead(const loops::Axis& along, std::vector<Frame>& frames);
   void fetch_square_ahead(const Frame& frame, llvm::Value* row, llvm::Value* lane, llvm::Value* lanes);
-  void prefetch(llvm::Value* place, uint32_t how_near);
+  void fetch_results_ahead(const loops::Store& s, const Frame& ahead);
+  void prefetch(llvm::Value* place, uint32_t how_near, bool to_write = false);
   std::optional<Reading> reading_of_points(const loops::Instr& load) const;
   bool step_to_next(const Reading& r, Frame& f);
   void find_levels();

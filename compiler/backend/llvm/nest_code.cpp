@@ -103,12 +103,14 @@ bool KernelEmitter::turns_whole() const {
 }
 
 // Copies of the frame, each for some lanes: as many as are unrolled, then the rest: at once where its points are known,
-// else one after another. Where results go past the caches, so many points before that memory's lines begin with those.
+// else one after another. Where results go past the caches, so many points before that memory's lines begin with those:
+// never of lanes that are combined, whose sums would be others wherever their results lie.
 void KernelEmitter::in_lanes(const Frame& frame, const Body& body) {
   Frame dims = frame;
   llvm::Value *count = dims.dims(lane_axis_->extent), *first = b_.getInt64(0);
   const int64_t turn = points_of_a_turn();
-  llvm::Value* before = turns_whole() && !columns_.contains(nest_) ? points_before_a_line(frame) : nullptr;
+  const bool apart = lane_axis_->kind == AxisKind::parallel && !columns_.contains(nest_);
+  llvm::Value* before = turns_whole() && apart ? points_before_a_line(frame) : nullptr;
   const bool whole_vectors = before == nullptr;
   auto vector_at = [&](llvm::Value* at, int64_t number) {
     llvm::Value* points = b_.getInt64(static_cast<uint64_t>(number * lanes_));

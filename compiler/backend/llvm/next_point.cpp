@@ -120,9 +120,9 @@ void KernelEmitter::fetch_next(std::vector<Frame>& frames) {
   }
 }
 
-void KernelEmitter::prefetch(llvm::Value* place, uint32_t how_near) {
+void KernelEmitter::prefetch(llvm::Value* place, uint32_t how_near, bool to_write) {
   b_.CreateIntrinsic(llvm::Intrinsic::prefetch, {b_.getPtrTy()},
-                     {place, b_.getInt32(0), b_.getInt32(how_near), b_.getInt32(1)});
+                     {place, b_.getInt32(to_write), b_.getInt32(how_near), b_.getInt32(1)});
 }
 
 // Columns of rows that lie apart in memory: processors fetch ahead along memory, not from one row to the next.
@@ -164,6 +164,33 @@ void KernelEmitter::fetch_square_ahead(const Frame& frame, llvm::Value* row, llv
   for (const Instr& load : nest_->body)
     if (turns(load, ahead) && !program_.buffers[load.buffer].local)
       for (llvm::Value* place : places_along_rows(load.buffer, load.index, ahead)) prefetch(place, kOuterCache);
+  for (const loops::Store& s : nest_->stores) fetch_results_ahead(s, ahead);
+}
+
+// Lines that a square's rows are stored to: a processor that waits for one does not ask for the next, and where rows
+// begin anywhere in a line each vector has two of them. What goes past the caches is fetched by none.
+void KernelEmitter::fetch_results_ahead(const loops::Store& s, const Frame& ahead) {
+  if (program_.buffers[s.buffer].local || s.mode != loops::StoreMode::assign || s.mask != kNone) return;
+  std::vector<llvm::Value*> places;
+  if (turns(s, ahead)) {
+    places = places_along_rows(s.buffer, s.index, ahead);
+  } else {
+    llvm::Value* first_row = ahead.dims.value_of(row_axis_->symbol);
+    for (int u = 0; u < lanes_; ++u) {
+      Frame of_row = ahead;
+      of_row.dims.bind(row_axis_->symbol, b_.CreateAdd(first_row, b_.getInt64(static_cast<uint64_t>(u))));
+      const Place at = place(s.buffer, s.index, of_row);
+      if (!at.consecutive) return;
+      places.push_back(pointer(s.buffer, at.address, 0));
+    }
+  }
+  auto fetch = [&] {
+    for (llvm::Value* place : places) prefetch(place, kFirstCache, true);
+  };
+  const auto far = far_.find(s.buffer);
+  if (far == far_.end() || !target_.stores_past_caches) return fetch();
+  if (llvm::isa<llvm::ConstantInt>(far->second)) return;
+  only_if(b_.CreateNot(far->second), fetch);
 }
 
 }  // namespace lenz::native
