@@ -20,6 +20,8 @@ namespace {
 // offered cost 7 % of a pointwise kernel to have back.
 constexpr uint64_t kAtHand = uint64_t{256} << 20;
 
+constexpr uintptr_t kPageBytes = 4096;  // blocks begin with a page
+
 class Pool {
  public:
   void begin() {
@@ -57,6 +59,7 @@ class Pool {
 
   // False: it is not from here.
   bool give_back(void* memory) {
+    if (reinterpret_cast<uintptr_t>(memory) % kPageBytes != 0) return false;  // as nearly all that is small
     const std::scoped_lock lock(mutex_);
     const auto used = used_.find(memory);
     if (used == used_.end()) return false;

@@ -1,4 +1,5 @@
 // One array: NumPy's header, a Python dict literal, and the elements behind it.
+#include <algorithm>
 #include <charconv>
 #include <cstring>
 
@@ -19,6 +20,23 @@ constexpr Descr kDescrs[] = {{"b1", Dtype::b8},  {"u1", Dtype::u8},  {"i1", Dtyp
                              {"f8", Dtype::f64}, {"c8", Dtype::c64}, {"c16", Dtype::c128}};
 
 [[noreturn]] void fail(const std::string& what) { throw UserError("not a NumPy array that can be read: " + what); }
+
+// NumPy says of a type its kind and how many bytes an element has: its f16 is no float16.
+std::string in_words(std::string_view type) {
+  constexpr std::pair<char, std::string_view> kKinds[] = {
+      {'f', "floats"},  {'c', "complex numbers"}, {'i', "integers"}, {'u', "unsigned integers"},
+      {'U', "strings"}, {'S', "strings"},         {'O', "objects"},  {'V', "records or raw bytes"},
+      {'M', "dates"},   {'m', "spans of time"}};
+  std::string text = "its elements are of dtype '" + std::string(type.substr(0, 20)) + "'";
+  const auto* kind = std::ranges::find(kKinds, type[0], &std::pair<char, std::string_view>::first);
+  if (kind == std::end(kKinds)) return text;
+  text += ", " + std::string(kind->second);
+  const std::string_view size = type.substr(1);
+  const bool counts =
+      !size.empty() && size.size() <= 4 && std::ranges::all_of(size, [](char c) { return c >= '0' && c <= '9'; });
+  if (counts && kind->second != "strings") text += " of " + std::string(size) + " bytes";
+  return text;
+}
 
 // {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }
 class HeaderReader {
@@ -90,7 +108,10 @@ class HeaderReader {
         return;
       }
     array.raw_bits = text == "u2" || text == "V2" ? 16 : text == "V1" ? 8 : 0;
-    if (!array.raw_bits) fail("its dtype is " + std::string(text.substr(0, 20)));
+    if (!array.raw_bits)
+      throw UserError("not a NumPy array that can be read: " + in_words(text), {},
+                      "save it as bool, uint8, int8 to int64, float16 to float64, complex64 or complex128: "
+                      "x.astype(numpy.float64), say");
   }
   void shape(NpyArray& array) {
     expect('(');

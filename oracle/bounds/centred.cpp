@@ -7,14 +7,14 @@
 
 #include "compiler/graph/alias.h"
 #include "oracle/bounds/flow_parts.h"
+#include "oracle/bounds/middles.h"
+#include "oracle/bounds/plane_numbers.h"
 
 namespace lenz::oracle {
 
 using namespace flow;
 
 namespace {
-constexpr double kLost = 0x1p-51;  // of a number, where it is moved; of an error, where a lean is taken from it
-
 // Of float64 no middle is a number: who asks there for leans reads them.
 bool is_float64(const Type& type) {
   if (type.kind == TypeKind::list) return !type.elements().empty() && is_float64(*type.elements()[0]);
@@ -30,26 +30,21 @@ bool leans(FlowContext& in, const Call& call) {
   return false;
 }
 
-// Half the lean of what leans by little of its value, or has one sign wherever it lies: what has another sign, or is
-// zero, has other rules.
-at::Tensor shift_of(const Planes& p) {
-  const at::Tensor small = at::abs(p.lean) <= at::abs(p.value) * 0.125;
-  const at::Tensor low = p.value - p.error + p.lean.clamp_min(0), high = p.value + p.error + p.lean.clamp_max(0);
-  const at::Tensor lost = p.error * kLost;
-  const at::Tensor moves = small.logical_or(low > lost).logical_or(high < -lost).logical_and(at::isfinite(p.error));
-  return nothing_where(moves.logical_not(), p.lean * 0.5, 0);
-}
-
 // The middle of the intervals, with its errors.
 at::Tensor middle_of(FlowContext& in, const at::Tensor& t) {
   Planes p = in.store.read(t);
   if (!p.lean.defined()) return t;
-  const at::Tensor shift = shift_of(p);
-  p.value = at::where(shift == 0, t, t + shift).contiguous();  // -0 + 0 has another sign
-  p.error = (p.error - at::abs(shift)).clamp_min(0) +
-            nothing_where(shift == 0, (at::abs(t) + at::abs(shift) + p.error) * kLost, 0);
-  const at::Tensor without_end = at::isinf(p.error).logical_and(p.lean != 0);
-  p.lean = at::any(without_end).item<bool>() ? nothing_where(without_end.logical_not(), p.lean, 0) : at::Tensor();
+  const Numbers values(t, t), errors(p.error, t), leans(p.lean, t);
+  const at::Tensor value = plane_like(t), error = plane_like(t), lean = plane_like(t);
+  double *v = numbers_of(value), *e = numbers_of(error), *l = numbers_of(lean);
+  bool leaning = false;
+  for (int64_t i = 0; i < t.numel(); ++i) {
+    const Interval middle = about_middle({values[i], errors[i], leans[i]});
+    v[i] = middle.value, e[i] = middle.error, l[i] = middle.lean;
+    leaning |= middle.lean != 0;
+  }
+  p.value = value, p.error = error;
+  p.lean = leaning ? lean : at::Tensor();
   in.store.carry(p, p.value);
   return p.value;
 }
@@ -69,39 +64,27 @@ bool gives_floats_alone(const Call& call) {
   return std::ranges::all_of(call.result_dtypes, [](Dtype d) { return is_floating(d); });
 }
 
-// The lean of what is infinitely off another number, seen from one that lies so far below that.
-at::Tensor without_end(const at::Tensor& error, const at::Tensor& lean, const at::Tensor& away,
-                       const at::Tensor& moved) {
-  constexpr double kLeast = std::numeric_limits<double>::denorm_min();
-  const at::Tensor lost = moved + nothing_where(away == 0, at::abs(lean) * kLost, 0);
-  const at::Tensor below = (lean - away + lost).clamp_min(kLeast), above = (away - lean + lost).clamp_min(kLeast);
-  const at::Tensor seen = at::where(at::isinf(lean), lean, at::where(lean > 0, below, -above));
-  return nothing_where(at::isinf(error).logical_and(lean != 0).logical_not(), seen, 0);
-}
-
-// What is known of a number from what is known of another: how far that lies from it, and its errors.
+// What is known of numbers from what is known of others: how far those lie from them, and their errors.
 Planes seen_from(const at::Tensor& value, const Planes& middle) {
   Planes p = middle;
   p.value = value;
   if (!middle.error.defined() && middle.value.equal(value)) return p;  // nothing that leans has a hand in it
-  const at::Tensor same = (middle.value == value).logical_or(middle.value.isnan().logical_and(value.isnan()));
-  const at::Tensor away = nothing_where(same, middle.value - value, 0);
-  const at::Tensor error = middle.error.defined() ? middle.error : at::zeros_like(away);
-  const at::Tensor lean = middle.lean.defined() ? middle.lean : at::zeros_like(away);
-  const at::Tensor moved = nothing_where(same, (at::abs(middle.value) + at::abs(value)) * kLost, 0);
-  const at::Tensor lost =
-      moved + nothing_where(lean.abs() == error, error * kLost, 0);  // of which one side is nothing at all
-  const at::Tensor high = (away + error + lean.clamp_max(0) + lost).clamp_min(0);
-  const at::Tensor low = (error - lean.clamp_min(0) - away + lost).clamp_min(0);
-  p.error = at::maximum(high, low);
-  const at::Tensor open = at::isfinite(p.error).logical_not();
-  p.error = nothing_where(open, p.error, kInf);
-  // As Sides::lean says: all of the error only where the other side is nothing.
-  const at::Tensor by = high - low, vanishes = (at::abs(by) == p.error).logical_and(at::minimum(high, low) != 0);
-  const at::Tensor leaning = at::where(vanishes, by * (1 - 0x1p-52), by);
-  p.lean = at::where(open, without_end(error, lean, away, moved), leaning);
-  if (!at::any(p.error != 0).item<bool>()) p.error = p.lean = p.ambiguous = at::Tensor();
-  if (at::any(open).item<bool>()) p.ambiguous = p.ambiguous.defined() ? p.ambiguous.logical_or(open) : open;
+  const Numbers values(value, value), middles(middle.value, value), errors(middle.error, value),
+      leans(middle.lean, value);
+  const at::Tensor error = plane_like(value), lean = plane_like(value), open = at::empty(value.sizes(), at::kBool);
+  double *e = numbers_of(error), *l = numbers_of(lean);
+  auto* o = open.mutable_data_ptr<bool>();
+  bool off = false, any_open = false;
+  for (int64_t i = 0; i < value.numel(); ++i) {
+    const Interval seen = seen_at(values[i], {middles[i], errors[i], leans[i]});
+    e[i] = seen.error, l[i] = seen.lean, o[i] = seen.error == kInf;
+    off |= seen.error != 0;
+    any_open |= seen.error == kInf;
+  }
+  p.error = off ? error : at::Tensor();
+  p.lean = off ? lean : at::Tensor();
+  if (!off) p.ambiguous = at::Tensor();
+  if (any_open) p.ambiguous = p.ambiguous.defined() ? p.ambiguous.logical_or(open) : open;
   return p;
 }
 }  // namespace

@@ -78,8 +78,7 @@ void settle(FlowContext& in, const at::Tensor& value, at::Tensor error, const at
 void note_terms(FlowContext& in, const at::Tensor& value, const at::Tensor& error,
                 const std::function<double()>& terms) {
   if (!error.defined() || value.numel() == 0 || !value.is_floating_point()) return;
-  if (error.max().item<double>() > at::abs(value).max().to(at::kDouble).item<double>())
-    in.store.added_up(value, terms());
+  if (greatest_size(error) > greatest_size(value)) in.store.added_up(value, terms());
 }
 
 bool operands_above_zero(FlowContext& in, const Call& call) {
@@ -284,7 +283,7 @@ bool may_refuse_others(FlowContext& in, const Call& call) {
     if (!t.is_floating_point() && !t.is_complex()) return !in.store.certain(t);
     if (!looks) return false;
     const Planes p = in.store.read(t);
-    return p.error.defined() && at::any(at::isfinite(p.error).logical_not()).item<bool>();
+    return p.error.defined() && !all_finite(p.error);
   });
 }
 

@@ -15,6 +15,7 @@
 #include "oracle/bounds/flows.h"
 #include "oracle/bounds/kept_ends.h"
 #include "oracle/bounds/odd_ends.h"
+#include "oracle/bounds/plane_numbers.h"
 #include "oracle/bounds/range_ends.h"
 #include "oracle/bounds/zero_signs.h"
 
@@ -199,11 +200,19 @@ Ends at_ends(FlowContext& in, const Call& call, const ScalarRow& row, Dtype comp
   };
   at::Tensor high = end(1), low = end(-1);
   if (!high.defined() || !low.defined()) return {};
-  const at::Tensor slack = at::maximum(at::abs(high), at::abs(low)) * kSlack;
-  const at::Tensor below = (value - at::minimum(high, low)).clamp_min(0) + slack;
-  const at::Tensor above = (at::maximum(high, low) - value).clamp_min(0) + slack;
+  const Numbers values(value, value), highs(high, value), lows(low, value);
+  Ends ends{plane_like(value), plane_like(value)};
+  double *below = numbers_of(ends.below), *above = numbers_of(ends.above);
+  bool finite = true;
+  for (int64_t i = 0; i < value.numel(); ++i) {
+    const double v = values[i], h = highs[i], l = lows[i];
+    const double slack = std::max(std::fabs(h), std::fabs(l)) * kSlack;
+    below[i] = std::max(v - std::min(h, l), 0.0) + slack;
+    above[i] = std::max(std::max(h, l) - v, 0.0) + slack;
+    finite &= std::isfinite(v) && std::isfinite(h) && std::isfinite(l) && std::isfinite(below[i] + above[i]);
+  }
   // Outside the domain, or at a pole, the general rule decides.
-  return all_finite(below) && all_finite(above) ? Ends{below.contiguous(), above.contiguous()} : Ends{};
+  return finite ? ends : Ends{};
 }
 
 bool uncertain(std::span<const Planes> operands) {
@@ -400,11 +409,11 @@ namespace {
 // another time another one. Undefined: nowhere.
 at::Tensor loses_nan(const ScalarRow& row, Dtype compute, std::span<const Planes> operands, const at::Tensor& value) {
   if (value.scalar_type() != at::kDouble || row.result == ResultRule::target || !row.dtypes.has(Dtype::f64)) return {};
+  if (std::ranges::any_of(operands, [](const Planes& p) { return p.value.is_complex(); })) return {};
+  if (std::ranges::none_of(operands, [](const Planes& p) { return holds_nan(p.value); })) return {};
   at::Tensor any = at::zeros(value.sizes(), at::kBool);
-  for (const Planes& p : operands) {
-    if (p.value.is_complex()) return {};
+  for (const Planes& p : operands)
     if (p.value.is_floating_point()) any = any.logical_or(p.value.isnan());
-  }
   any = any.logical_and(value.isnan().logical_not());
   if (!at::any(any).item<bool>()) return {};
   const at::Tensor lost = any.logical_and(evaluated_natively(row, compute, Dtype::f64, operands, value).isnan());

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "oracle/aten.h"
+#include "oracle/bounds/plane_numbers.h"
 #include "oracle/bounds/reference.h"
 
 namespace lenz::oracle {
@@ -59,6 +60,21 @@ bool all_finite(const at::Tensor& t) {
                       [](double x, double) { return !(std::fabs(x) <= std::numeric_limits<double>::max()); });
 }
 
+bool holds_nan(const at::Tensor& t) {
+  if (!t.is_floating_point() && !t.is_complex()) return false;
+  const at::Tensor numbers = t.is_complex() ? at::view_as_real(t.resolve_conj()) : t;
+  return any_element(numbers, {}, [](double x, double) { return std::isnan(x); });
+}
+
+double greatest_size(const at::Tensor& t) {
+  double greatest = 0;
+  any_element(t, {}, [&](double x, double) {
+    greatest = std::max(greatest, std::fabs(x));
+    return false;
+  });
+  return greatest;
+}
+
 bool may_hold_zero(const Planes& planes) {
   const at::Tensor& v = planes.value;
   if (!v.is_floating_point() && !v.is_complex()) return false;
@@ -78,9 +94,8 @@ bool may_hold_minus_zero(const Planes& planes) {
 }
 
 bool may_be_nan(const Planes& planes) {
-  const at::Tensor numbers = planes.value.is_complex() ? at::view_as_real(planes.value.resolve_conj()) : planes.value;
-  const bool open = planes.error.defined() && at::any(planes.error == HUGE_VAL).item<bool>();
-  return open || any_element(numbers, {}, [](double x, double) { return std::isnan(x); });
+  const auto endless = [](double e, double) { return e == HUGE_VAL; };
+  return (planes.error.defined() && any_element(planes.error, {}, endless)) || holds_nan(planes.value);
 }
 
 bool above_zero(const Planes& planes) {
@@ -110,14 +125,19 @@ void end_at_zero(Planes& planes) {
   const at::Tensor& value = planes.value;
   if (!planes.never_negative || !planes.error.defined() || !value.is_floating_point() || value.is_neg()) return;
   // Seldom more than a look: few results come as near to zero as their errors reach.
-  if (value.scalar_type() == at::kDouble && !at::any(planes.error > value).item<bool>()) return;
-  const at::Tensor lean = planes.lean.defined() ? planes.lean : at::zeros_like(planes.error);
-  const at::Tensor below = planes.error - lean.clamp_min(0), above = planes.error + lean.clamp_max(0);
-  const at::Tensor room = value.to(at::kDouble).clamp_min(0);
-  const at::Tensor ends = at::isfinite(planes.error) & (below > room);
+  if (!any_element(value, planes.error, [](double x, double e) { return e > x; })) return;
+  const Numbers values(value, value), errors(planes.error, value), leans(planes.lean, value);
+  planes.error = plane_like(value);
+  planes.lean = plane_like(value);
+  double *error = numbers_of(planes.error), *lean = numbers_of(planes.lean);
   constexpr double kDifferencesRound = 1 - 0x1p-48;
-  planes.lean = at::where(ends, (above - room) * kDifferencesRound, lean);
-  planes.error = at::where(ends, at::maximum(above, room), planes.error);
+  for (int64_t i = 0; i < value.numel(); ++i) {
+    const double e = errors[i], l = leans[i], room = values[i] > 0 ? values[i] : 0;
+    const double below = e - std::max(l, 0.0), above = e + std::min(l, 0.0);
+    const bool ends = std::isfinite(e) && !std::isnan(values[i]) && below > room;
+    error[i] = ends ? std::max(above, room) : e;
+    lean[i] = ends ? (above - room) * kDifferencesRound : l;
+  }
 }
 }  // namespace
 

@@ -47,6 +47,12 @@ TensorType batched_product(Infer& in, const Type& a, const Type& b) {
 }  // namespace
 
 namespace {
+bool is_zero_number(const Arg& number) {
+  return number.kind == ArgKind::complex ? *number.complex_value == 0.0
+         : number.kind == ArgKind::real  ? number.d == 0
+                                         : number.i == 0;
+}
+
 // Where no products are summed eager scales `self`.
 bool scales_integers_by_a_real(Infer& in, const TensorType& product) {
   const Arg& beta = in.arg("beta");
@@ -56,6 +62,12 @@ constexpr std::string_view kIntegralBeta = "integers need an integral beta";
 void require_integral_beta(Infer& in, const TensorType& product, Dim inner) {
   if (scales_integers_by_a_real(in, product) && in.is_zero(inner) && !in.is_zero(numel(product.sizes)))
     in.raise(kIntegralBeta);
+}
+// For one number of float8 eager has no kernel that does.
+void require_kernel_for_float8(Infer& in, const TensorType& product, Dim inner) {
+  if (!is_float8(product.dtype) || is_zero_number(in.arg("beta"))) return;
+  if (in.is_one(product.sizes[0]) && in.is_one(product.sizes[1]) && in.is_zero(inner))
+    in.raise("not implemented for one number of float8 and no products");
 }
 }  // namespace
 
@@ -67,6 +79,7 @@ void addmm(Infer& in) {
   one_dtype(in, {&in.tensor("self"), &in.tensor("mat1")});
   broadcasts_to(in, in.tensor("self"), product);
   require_integral_beta(in, product, in.tensor("mat1").sizes()[1]);
+  require_kernel_for_float8(in, product, in.tensor("mat1").sizes()[1]);
   in.result(product);
 }
 
@@ -89,6 +102,7 @@ void addbmm(Infer& in) {
   // Of no batches it is self alone that is scaled, be there elements or not.
   if (scales_integers_by_a_real(in, product) && in.is_zero(a.sizes()[0])) in.raise(kIntegralBeta);
   require_integral_beta(in, product, a.sizes()[2]);
+  require_kernel_for_float8(in, product, a.sizes()[0] * a.sizes()[2]);
   in.result(product);
 }
 
@@ -102,14 +116,6 @@ TensorType times_vector(Infer& in, const Type& m, const Type& v) {
 }  // namespace
 
 void mv(Infer& in) { in.result(times_vector(in, of_rank(in, "self", 2), of_rank(in, "vec", 1))); }
-
-namespace {
-bool is_zero_number(const Arg& number) {
-  return number.kind == ArgKind::complex ? *number.complex_value == 0.0
-         : number.kind == ArgKind::real  ? number.d == 0
-                                         : number.i == 0;
-}
-}  // namespace
 
 // Of a matrix without elements eager scales self and does not expand it, unless it writes in place.
 void addmv(Infer& in) {

@@ -133,25 +133,26 @@ class Fusion {
   bool scale(const AttentionStep& step, double by) {
     if (!is_plain_factor(by)) return false;
     if (hidden_ && std::isfinite(*hidden_) && is_reduced_float(type(step.result).dtype)) return false;
+    // What was added may overflow by itself where the sum, which it cancels in, does not.
+    if (bias_ != kNone && std::fabs(by) > 1) return false;
     scale_ *= by;
     if (hidden_) *hidden_ *= by;
     if (bias_ != kNone) bias_ = make_.call(attention_forms().mul, {Arg::of_value(bias_), Arg::of_real(by)});
     return true;
   }
 
-  // A number that only a run knows scales the scores too, not the queries: these might leave their dtype's range by it.
+  // A number that only a run knows scales the scores too, not the queries: these might leave their dtype's range by it,
+  // as what was added might.
   bool factor(const AttentionStep& step) {
     bool divides = step.role == AttentionRole::divisor;
     if (auto n = uniforms_.of(step.other)) return scale(step, divides ? 1 / *n : *n);
     const Type &from = type(step.operand), &to = type(step.result);
-    if (hidden_ || from.dtype != to.dtype || !same(from.sizes(), to.sizes())) return false;
+    if (hidden_ || bias_ != kNone || from.dtype != to.dtype || !same(from.sizes(), to.sizes())) return false;
     const AttentionForms& forms = attention_forms();
     ValueId by = divides ? make_.call(forms.reciprocal, {Arg::of_value(as_tensor(step.other))}) : step.other;
     open_scale_ = open_scale_ == kNone
                       ? by
                       : make_.call(forms.mul, {Arg::of_value(as_tensor(open_scale_)), Arg::of_value(as_tensor(by))});
-    if (bias_ != kNone)
-      bias_ = make_.call(divides ? forms.div : forms.mul, {Arg::of_value(bias_), Arg::of_value(step.other)});
     return true;
   }
 

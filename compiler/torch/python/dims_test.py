@@ -115,6 +115,20 @@ class Dims(ExportCase):
         self.assertIn("s0 in 6..39", made.text)
         self.gives_at(made, f, 6, 7, 8, 39)
 
+    def test_of_conditions_of_which_one_has_to_hold_the_one_that_the_example_meets(self):
+        f = lambda x, k: torch.nn.functional.conv2d(x, k, padding=1).relu()
+        every = [torch.export.Dim.AUTO] * 4
+        made = self.export(f, torch.rand(2, 3, 16, 15), torch.rand(4, 3, 3, 3), dynamic=(every, every))
+        self.assertIn("0 < s3 - s6 + 3", made.text)
+        inputs, results = self.folder / "in.npz", self.folder / "out.npz"
+        for image, kernel in (((3, 2, 9, 8), (5, 2, 2, 4)), ((2, 3, 16, 15), (4, 3, 3, 3))):
+            x, k = torch.rand(image), torch.rand(kernel)
+            made.save_inputs(inputs, (x, k))
+            done = command.run("run", made.path, "--inputs", inputs, "--save", results, "--show", "0")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            with np.load(results) as got:
+                np.testing.assert_allclose(got["out0"], f(x, k).numpy(), rtol=1e-4, atol=1e-5)
+
     def gives_at(self, made, f, *sizes):
         inputs, results = self.folder / "in.npz", self.folder / "out.npz"
         for n in sizes:

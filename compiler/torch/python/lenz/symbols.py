@@ -176,10 +176,19 @@ class Symbols:
             if self.shape_env._maybe_evaluate_static(e, axioms=()) is not None or free_unbacked_symbols(e):
                 continue
             try:
-                facts.extend(spelling.conditions(self._ours(e), self.name))
+                facts.extend(spelling.conditions(self._ours(self._as_met(e)), self.name))
             except Unspeakable:
                 facts.append(self._by_trial(e, guard.expr))
         return list(dict.fromkeys(facts))
+
+    def _as_met(self, condition):
+        """Of conditions of which one has to hold, those that the example's sizes meet: graphs assume what holds together."""
+        if isinstance(condition, sympy.And):
+            return sympy.And(*(self._as_met(e) for e in condition.args))
+        if not isinstance(condition, sympy.Or):
+            return condition
+        met = [e for e in condition.args if e.xreplace(self.shape_env.backed_var_to_val) == sympy.true]
+        return self._as_met(met[0]) if met else condition
 
     def _by_trial(self, condition, guard):
         """A condition on real numbers made of one size as the range in which it holds."""
