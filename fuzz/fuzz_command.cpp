@@ -211,12 +211,6 @@ nlohmann::json to_json(const CampaignSummary& s) {
           {"findings", findings}};
 }
 
-// A compiler that refuses what it should take fails no property. Of a hundred cases one is covered in part.
-bool leaves_too_many_out(const CampaignSummary& s) {
-  constexpr uint64_t kFew = 64, kShare = 8;
-  return s.cases >= kFew && s.not_covered > s.cases / kShare;
-}
-
 void show(const CampaignSummary& s) {
   auto n = [](uint64_t x) { return static_cast<unsigned long long>(x); };
   std::printf(
