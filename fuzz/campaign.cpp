@@ -449,4 +449,9 @@ std::vector<Filed> recheck_filed(const std::string& out) {
 
 CampaignSummary run_campaign(const CampaignOptions& options) { return Campaign(options).run(); }
 
+bool leaves_too_many_out(const CampaignSummary& summary) {
+  constexpr uint64_t kFew = 64, kShare = 8;
+  return summary.cases >= kFew && summary.not_covered > summary.cases / kShare;
+}
+
 }  // namespace lenz::fuzz

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "compiler/graph/overlap.h"
 #include "fuzz/adapt.h"
 
 namespace lenz::fuzz {
@@ -30,12 +31,14 @@ class ControlFlow {
   void make() {
     if (outer_.values.empty()) return;
     // A sub-graph declares how its inputs lie; nothing else can be made to lie like a tensor with a stride of 0.
-    std::vector<ValueId> dense;
+    std::vector<ValueId> apart;
     for (ValueId v : outer_.values)
-      if (std::ranges::none_of(graph_.type(v).strides(), [](Dim s) { return s.is(0); })) dense.push_back(v);
-    if (dense.empty()) return;
+      if (const Type& t = graph_.type(v);
+          std::ranges::none_of(t.strides(), [](Dim s) { return s.is(0); }) && !elements_meet(t))
+        apart.push_back(v);
+    if (apart.empty()) return;
     size_t count = 1 + c_.below(3);
-    for (size_t i = 0; i < count; ++i) operands_.push_back(c_.pick(dense));
+    for (size_t i = 0; i < count; ++i) operands_.push_back(c_.pick(apart));
     try {
       switch (c_.below(3)) {
         case 0: return branch();
@@ -70,11 +73,15 @@ class ControlFlow {
     return s;
   }
 
+  // Of elements that share places it hangs on their order what a write leaves.
+  bool elements_meet(const Type& t) const { return may_meet(graph_.assumptions.known(), t.sizes(), t.strides()); }
+
   // Inputs that a sub-graph asked for beside those that it was given: the outer graph gets them too.
   void lift_inputs(Sub& s, std::vector<const Type*>& types) {
     for (size_t i = types.size(); i < s.graph->inputs().size(); ++i) {
       Input& input = s.graph->input(i);
       const Type* type = &s.graph->type(input.value);
+      if (input.mutated && elements_meet(*type)) throw UserError("what the sub-graph writes to shares places");
       ValueId v = graph_.add_input("x" + std::to_string(graph_.inputs().size()), type);
       graph_.input(graph_.inputs().size() - 1).init = input.init;
       input.init = {};

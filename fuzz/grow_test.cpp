@@ -9,6 +9,7 @@
 #include "compiler/graph/equal.h"
 #include "compiler/graph/lazy_views.h"
 #include "compiler/graph/match.h"
+#include "compiler/graph/overlap.h"
 #include "compiler/graph/text.h"
 #include "compiler/graph/verify.h"
 #include "compiler/ops/op_table.h"
@@ -323,6 +324,22 @@ TEST(Grow, LoopsHandOnWhatTheyCarryInOtherPlaces) {
 TEST(Grow, SubGraphsWriteToNothingThatOperandsShare) {
   const Case c = draw_case(4242, 10883, pool());
   EXPECT_TRUE(verify(*c.graph).empty()) << c.text();
+}
+
+// Which element is written last where several share a place hangs on an order that a sub-graph does not promise.
+TEST(Grow, WhatSubGraphsWriteToLiesApart) {
+  int written = 0;
+  for (uint64_t i = 0; i < 3000; ++i) {
+    const Case c = draw_case(43, i, pool());
+    for (const auto& sub : c.graph->subgraphs)
+      for (const Input& input : sub->inputs()) {
+        if (!input.mutated) continue;
+        ++written;
+        const Type& t = sub->type(input.value);
+        EXPECT_FALSE(may_meet(sub->assumptions.known(), t.sizes(), t.strides())) << c.text();
+      }
+  }
+  EXPECT_GT(written, 5);
 }
 
 // Sorts of long lines, which go another way than those of short ones.

@@ -8,6 +8,7 @@
 
 #include "compiler/graph/alias.h"
 #include "compiler/graph/host_kernels.h"
+#include "compiler/graph/lazy_views.h"
 #include "compiler/scalar/rounding.h"
 #include "oracle/tensors.h"
 
@@ -240,6 +241,12 @@ bool applies(const KnownFault& known, Dtype dtype, const Graph& graph, NodeId no
     return t.rank() == 5 && w.rank() == 5 && evaluate(t.sizes()[2], sizes) == 1 &&
            evaluate(w.sizes()[2], sizes).value_or(1) > 1;
   }
+  if (known.when == KnownFault::negated) {
+    bool negated = false;
+    for (const Arg& a : call.arguments())
+      for_each_value(a, [&](ValueId v) { negated = negated || laziness(graph, v).negated; });
+    return negated;
+  }
   if (known.when == KnownFault::told_unique) {
     const Arg* told = argument("assume_unique");
     return told && told->kind == ArgKind::boolean && told->boolean();
@@ -345,7 +352,7 @@ std::vector<KnownFault> parse_known_faults(std::string_view text, const std::str
         "always", "out_strided",    "any_strided",    "any_restrided", "self_overlaps", "drops",       "rounds",
         "single", "unsorted",       "one_wide",       "misfit",        "out_restrided", "by_products", "infinite",
         "poles",  "strided_rounds", "steps",          "skips",         "out_is_read",   "no_share",    "told_unique",
-        "coarse", "accumulates",    "result_strided", "grouped_ones",  "thin"};
+        "coarse", "accumulates",    "result_strided", "grouped_ones",  "thin",          "negated"};
     auto when = std::ranges::find(kWhen, fields[2]);
     if (fields[3].empty() || when == std::end(kWhen))
       throw UserError(
@@ -353,7 +360,7 @@ std::vector<KnownFault> parse_known_faults(std::string_view text, const std::str
           "self_overlaps, drops, "
           "rounds, single, unsorted, one_wide, misfit, out_restrided, by_products, infinite, poles, "
           "strided_rounds, steps, skips, out_is_read, no_share, told_unique, coarse, accumulates, result_strided, "
-          "grouped_ones, thin",
+          "grouped_ones, thin, negated",
           file + ":" + std::to_string(line), "see the head of the file");
     all.push_back({fields[0], fields[1], static_cast<KnownFault::When>(when - std::begin(kWhen)), fields[3]});
   }

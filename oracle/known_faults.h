@@ -44,7 +44,8 @@ struct KnownFault {
     accumulates,
     result_strided,
     grouped_ones,
-    thin
+    thin,
+    negated
   } when = always;
   std::string why;
 };

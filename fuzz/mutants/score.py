@@ -34,7 +34,7 @@ FINDINGS = 3  # of a run, that are looked at until one counts
 BATCH = 32  # cases that a campaign of one worker has in hand at once
 ALONE = 120  # seconds for one case: a worker gives up long before
 PATIENCE = 120  # seconds on top of three times what a campaign was given
-FAILED, BAD_INPUT, WRONG = 1, 2, 7  # exit codes, as lenz has them
+FAILED, BAD_INPUT, NOT_COVERED, WRONG = 1, 2, 6, 7  # exit codes, as lenz has them
 
 # Of one fault, as the store has it.
 RESULT = {"killed": False, "by": None, "cases": 0, "seconds": 0.0, "others": 0, "stage": None, "right": None, "reduced": None,
@@ -95,6 +95,9 @@ class Runner:
                 if fault.get("blame"):
                     result |= self.reduced(fault, prop, case)
                 break
+            # Who refuses what he should take fails no property: the command itself says that too many are left out.
+            if done.returncode == NOT_COVERED and report["cases"]:
+                result |= {"killed": True, "by": f"not covered | {report['not_covered']} of {report['cases']} cases"}
             return result
 
     def left_out(self, first):

@@ -281,7 +281,9 @@ void renorm(Infer& in) {
   in.require(in.real("p") > 0, "a norm of non-positive p is not supported");
   in.require(in.real("maxnorm") >= 0, "`maxnorm` must not be negative");
   in.require(self.rank() >= 2, "needs a tensor of rank 2 or more");
-  in.wrap_dim(in.constant("dim"), self.rank());
+  const auto dim = static_cast<size_t>(in.wrap_dim(in.constant("dim"), self.rank()));
+  for (size_t i = 0; i < self.rank(); ++i)
+    if (i != dim && std::isinf(in.real("p"))) in.require(gt(self.sizes()[i], 0), "the greatest of nothing");
   in.result(contiguous_tensor(self.dtype, self.sizes(), self.device));
 }
 

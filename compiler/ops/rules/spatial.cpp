@@ -1,5 +1,6 @@
 #include "compiler/ops/rules/spatial.h"
 
+#include "compiler/graph/graph.h"
 #include "compiler/ops/rules/elementwise.h"
 #include "compiler/ops/rules/layout.h"
 #include "compiler/ops/spatial_dims.h"
@@ -80,14 +81,18 @@ MemoryFormat followed_format(Infer& in, const Type& self, bool three) {
 }  // namespace
 
 namespace {
-// Most 1-D kernels are the 2-D ones over images of one row, and keep the strides of these.
+// Most 1-D kernels are the 2-D ones over images of one row, and keep the strides of these: of a view of the operand as
+// it lies.
 void as_row(Infer& in, TensorType& t) {
-  const Type& self = in.tensor("self");
+  const Arg& operand = in.arg("self");
+  const Type& self = in.owner && operand.is_value() ? in.owner->type(operand.value()) : in.tensor("self");
   if (spatial_dims(in) != 1 || self.rank() != 3) return;
   TensorType image = self.tensor();
   Dim row_stride = image.sizes[2] * image.strides[2];
   image.sizes.insert(2, Dim(1));
   image.strides.insert(2, row_stride);
+  if (is_read_lazily(in, in.at("self")))
+    image.strides = preserved_strides(in, *in.context().tensor(image));  // the kernel is handed a copy of the view
   MemoryFormat format = suggested_format(in, *in.context().tensor(image));
   DimVec sizes{t.sizes[0], t.sizes[1], Dim(1), t.sizes[2]};
   t.strides = format_strides(in, format, sizes);
