@@ -13,8 +13,7 @@ namespace {
 void stand_at_the_end(Planes& made, Dtype to) {
   if (!made.lean.defined() || !is_floating(to) || to == Dtype::f64) return;
   const at::Tensor overflows = at::isinf(made.error).logical_and(at::isinf(made.lean));
-  const double most = overflow_threshold(to);
-  made.value = at::where(overflows, at::where(made.lean > 0, most, -most).to(made.value.scalar_type()), made.value);
+  made.value = at::where(overflows, made.lean.sign() * overflow_threshold(to), made.value);
 }
 }  // namespace
 

@@ -225,7 +225,7 @@ namespace {
 at::Tensor leans_beside_kernels(std::span<const Outcome> kernels, size_t at, Dtype dtype, const Planes& made,
                                 const at::Tensor& ends) {
   if (!made.lean.defined()) return {};
-  const bool stores_nan = std::isnan(round_to(to_real(dtype), kInf));  // in place of an infinity
+  const bool stores_nan = is_floating(dtype) && std::isnan(round_to(dtype, kInf));  // in place of an infinity
   const Numbers values(made.value, made.value), errors(made.error, made.value), leans(made.lean, made.value);
   const at::Tensor lean = plane_like(made.value);
   double* kept = numbers_of(lean);
