@@ -6,8 +6,8 @@ namespace lenz {
 
 bool read_lazily(DrawnCall& call, Chooser& chooser) {
   Graph& graph = *call.graph;
-  const OpDef* conjugate = graph.ops().find("aten._conj");   // op name: views that are more than their types
-  const OpDef* negate = graph.ops().find("aten._neg_view");  // op name: views that are more than their types
+  const OpDef* conjugate = graph.ops().find("aten._conj");      // op name: views that are more than their types
+  const OpDef* negate = graph.ops().find("aten._neg_view");     // op name: views that are more than their types
   if (conjugate == nullptr || negate == nullptr) return false;  // a table of somebody's own
   std::vector<ValueId> read;
   auto is_read = [&](ValueId v) {

@@ -174,8 +174,8 @@ struct ScalarAccuracy {
   // Errors are counted in units of the last place of max(|result|, absolute): functions with zeros inside their domain
   // (lgamma, Bessel's J) are accurate in the absolute sense near them.
   double absolute = 0;
-  // Or of the greatest operand, where that is more: sums of terms that may cancel (lerp). Beside an absolute accuracy of
-  // complex numbers alone.
+  // Or of the greatest operand, where that is more: sums of terms that may cancel (lerp). Beside an absolute accuracy
+  // of complex numbers alone.
   bool of_operands = false;
   // For real operands between these ends: no implementation is off by more, eager's neither, where that is less than
   // its class and eager's known error.

@@ -39,7 +39,7 @@ at::Tensor in_order(const at::Tensor& t);
 bool all_finite(const at::Tensor& t);
 bool holds_nan(const at::Tensor& t);
 double greatest_size(const at::Tensor& t);  // of real numbers, NaN left out
-bool may_hold_zero(const Planes& planes);  // of floats: in either part
+bool may_hold_zero(const Planes& planes);   // of floats: in either part
 bool may_be_nan(const Planes& planes);
 bool may_hold_minus_zero(const Planes& planes);  // of real numbers; of complex ones as may_hold_zero
 // What is known of a tensor, for who judges it.
