@@ -41,11 +41,10 @@ class Fields {
 };
 }  // namespace
 
-NpzReader::NpzReader(std::string path, const NpzLimits& limits)
-    : path_(std::move(path)), limits_(limits), file_(path_, std::ios::binary) {
-  std::error_code error;
-  bool regular = std::filesystem::is_regular_file(path_, error);
-  if (!file_ || !regular) throw UserError("can't open the file", path_, "check the path");
+NpzReader::NpzReader(std::string path, const NpzLimits& limits) : path_(std::move(path)), limits_(limits) {
+  std::error_code error;  // a pipe would wait for somebody to write to it: it is not even opened
+  if (std::filesystem::is_regular_file(path_, error)) file_.open(path_, std::ios::binary);
+  if (!file_.is_open()) throw UserError("can't open the file", path_, "check the path: it has to be a file");
   size_ = std::filesystem::file_size(path_, error);
   try {
     read_directory();

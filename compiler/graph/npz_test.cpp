@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <chrono>
 #include <cstring>
@@ -192,6 +193,8 @@ TEST_F(Npz, BadFilesAreRefused) {
   std::string good = numpy_file();
   expect_refused(file("missing.npz"), "can't open");
   expect_refused(folder_.string(), "can't open");
+  ASSERT_EQ(mkfifo(file("pipe.npz").c_str(), 0600), 0);
+  expect_refused(file("pipe.npz"), "can't open");
   expect_refused(written("empty.npz", ""), "too short");
   expect_refused(written("text.npz", std::string(1000, 'x')), "no zip directory");
   expect_refused(written("cut.npz", good.substr(100)), "");

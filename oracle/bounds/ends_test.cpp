@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <string>
 
 #include "oracle/bounds/judged_case.h"
 
@@ -153,6 +154,45 @@ TEST(BoundsAtEnds, WhatDrawsNothingIsJudgedByItsDefinition) {
   }
   Judged written("graph @g(%x: f16[2] mut) { %y = aten.rrelu_(%x) %z = aten.isinf(%y) return %z }", {{-60000, -3}});
   EXPECT_FALSE(written.verdict().mismatch);
+}
+
+// However far beyond the dtype's end it lies, and whatever lies beside it that loses its last places.
+TEST(BoundsAtEnds, ACastThatOverflowsForCertainIsAnInfinity) {
+  for (const double far : {65520.0, 1e6, 1e30, 3.4e38}) {
+    Judged cast("graph @g(%x: f32[3]) { %y = aten.to(%x, f16) return %y }", {{far, 2e-8, 1}},
+                Widening::bounds_of_eager);
+    EXPECT_FALSE(cast.verdict().mismatch) << far;
+    for (const double other : std::initializer_list<double>{NAN, -INFINITY, 65504, 3})
+      EXPECT_TRUE(cast.with(0, 0, other).mismatch) << far;
+  }
+}
+
+// Masks of the least number: a sum beyond it, by less than half a place, is rounded to it; and what overflowed on its
+// way to the dtype of the scores leaves the others what they are.
+TEST(BoundsAtEnds, MasksOfTheLeastNumberHideWhatTheyHide) {
+  const double least = -3.4028234663852886e38;
+  Judged cast(R"(graph @g(%x: f16[3], %mask: f32[3]) {
+    %m = aten.to(%mask, f16) %s = aten.add(%x, %m) %y = aten.softmax(%s, 0) return %y })",
+              {{1, 2, 3}, {0, 0, least}}, Widening::bounds_of_eager);
+  Judged same("graph @g(%x: f16[3], %m: f16[3]) { %s = aten.add(%x, %m) %y = aten.softmax(%s, 0) return %y }",
+              {{1, 2, -3}, {0, 0, -65504}}, Widening::bounds_of_eager);
+  for (Judged* judged : {&cast, &same}) {
+    EXPECT_FALSE(judged->verdict().mismatch);
+    EXPECT_EQ(judged->verdict().shares.ambiguous, 0u);
+    EXPECT_TRUE(judged->with(0, 2, 0.01).mismatch);
+    EXPECT_TRUE(judged->with(0, 1, 0.8).mismatch);
+  }
+}
+
+// What the lesser operand leaves of its own places is nothing beside the greater one.
+TEST(BoundsAtEnds, SumsOfExponentialsAreAsGoodAsTheGreaterOne) {
+  for (const char* op : {"aten.logaddexp", "aten.logaddexp2"})
+    for (const double lesser : std::initializer_list<double>{-30, -1e6, -INFINITY}) {
+      Judged sum("graph @g(%x: f32[1], %z: f32[1]) { %y = " + std::string(op) + "(%x, %z) return %y }",
+                 {{1.5}, {lesser}});
+      EXPECT_LE(sum.errors()[0], 4.5 * 0x1p-23) << op << " " << lesser;
+      EXPECT_FALSE(sum.verdict().mismatch);
+    }
 }
 
 }  // namespace
