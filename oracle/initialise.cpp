@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <complex>
+#include <limits>
 #include <numbers>
 #include <numeric>
 
@@ -75,7 +76,9 @@ void scatter(std::span<std::byte> storage, const Type& type, F&& element) {
 
 template <class T>
 T integer(double v) {
-  return static_cast<T>(static_cast<int64_t>(v));
+  constexpr double kEnd = 0x1p63;  // which doubles reach, and integers don't
+  if (v >= kEnd) return static_cast<T>(std::numeric_limits<int64_t>::max());
+  return static_cast<T>(static_cast<int64_t>(std::max(v, -kEnd)));
 }
 }  // namespace
 
