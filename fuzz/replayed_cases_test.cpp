@@ -51,5 +51,33 @@ graph @fuzzed(%x0: f64[s0, s1] init uniform(-2.0, 2.0, seed=34655)) where s0 in 
 )");
 }
 
+// Two short axes of a window, of each of which rows have parts.
+TEST(ReplayedCases, WindowsWhoseRowsHaveShortPartsTwice) {
+  expect_to_hold(R"(# fuzz: values=ordinary seed=0 target=generic
+graph @fuzzed(%x1: f32[1, 2, 64, 4, 1] init uniform(-4.0, 4.0, seed=56944)) {
+  %0 = aten.adaptive_avg_pool3d(%x1, [4, 2, 3])
+  return %0
+}
+)");
+}
+
+// What is added may leave the range by a factor where the sum that it cancels in does not.
+TEST(ReplayedCases, ScoresThatCancelBeforeTheyAreScaled) {
+  expect_to_hold(R"(# fuzz: values=special seed=2555202449
+graph @fuzzed(
+    %x0: f32[4, 7, 3] init uniform(-4.0, 4.0, seed=0),
+    %x1: f32[4, 3, 3] init uniform(-4.0, 4.0, seed=0),
+    %x2: f32[4, 7, 3] init uniform(-4.0, 4.0, seed=62746),
+    %c5: f32[4, 3, 3] init uniform(-2.0, 2.0, seed=1)
+) {
+  %0 = aten.baddbmm(%x2, %x0, %x1)
+  %1 = aten.mul(%0, -2.125)
+  %2 = aten.softmax(%1, -1)
+  %3 = aten.bmm(%2, %c5)
+  return %3
+}
+)");
+}
+
 }  // namespace
 }  // namespace lenz::fuzz

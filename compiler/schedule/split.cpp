@@ -178,7 +178,11 @@ class Splitter {
   }
 
   void add(Nest nest, std::vector<loops::Node>& made) {
-    if (auto chunks = chunks_of(program_, nest, target_)) {
+    auto chunks = chunks_of(program_, nest, target_);
+    // What has parts of rows already keeps its other short axes: a row's parts have one symbol.
+    const bool of_row = std::ranges::find(nest.axes, of_row_, &Axis::symbol) != nest.axes.end();
+    if (chunks && chunks->of_row && of_row) chunks.reset();
+    if (chunks) {
       split(nest, *chunks, made);
     } else {
       made.push_back({std::move(nest)});
