@@ -6,7 +6,6 @@
 
 namespace lenz::oracle {
 
-// In another dtype, as far as this run keeps account.
 namespace {
 // What overflows for certain may be any number beyond the dtype's end: as the one there, beside which the ends of what
 // is made of it keep their places.
@@ -17,6 +16,7 @@ void stand_at_the_end(Planes& made, Dtype to) {
 }
 }  // namespace
 
+// In another dtype, as far as this run keeps account.
 Planes recorded(FlowContext& in, const Planes& planes, Dtype from, Dtype to) {
   if (in.errors) {
     Planes made = converted(planes, from, to, in.formula);

@@ -220,8 +220,8 @@ std::vector<at::Tensor> without_least(FlowContext& in, const Call& call) {
 }  // namespace
 
 namespace {
-// Which leans stay, of eager's kernels' own errors: those of what lies between the ends that a lean says by every
-// kernel, an infinity for certain among them. `at`: which of the results. `ends`: where kernels were asked.
+// The leans that eager's kernels do not contradict: where every kernel gives the infinity that is certain, or a number
+// between the ends that the lean says. `at`: which of the results. `ends`: where kernels are asked.
 at::Tensor leans_beside_kernels(std::span<const Outcome> kernels, size_t at, Dtype dtype, const Planes& made,
                                 const at::Tensor& ends) {
   if (!made.lean.defined()) return {};
@@ -233,8 +233,9 @@ at::Tensor leans_beside_kernels(std::span<const Outcome> kernels, size_t at, Dty
   const at::Tensor asked = ends.expand(made.value.sizes()).contiguous();
   const bool* end = asked.const_data_ptr<bool>();
   for (const Outcome& kernel : kernels) {
-    const at::Tensor result = leaves(kernel.results)[at];
-    if (result.sizes() != made.value.sizes()) return {};
+    const std::vector<at::Tensor> results = leaves(kernel.results);
+    if (at >= results.size() || results[at].sizes() != made.value.sizes()) return {};
+    const at::Tensor& result = results[at];
     const Numbers given(result, result);
     for (int64_t i = 0; i < lean.numel(); ++i) {
       const double off = given[i] - values[i];
