@@ -156,6 +156,19 @@ void show_and_save(const Graph& graph, const Execution& run, const std::string& 
   }
   throw Unsupported("--on " + std::string(on) + " can't run this graph: " + why.what() + "\n  help: " + remedy);
 }
+
+// What can be known before a long run: that its results would find no place.
+void require_writable(const std::string& save) {
+  const auto refuse = [&](const std::string& why) { throw UserError(why, save, "check the path of --save"); };
+  if (save.empty()) return;
+  if (save == "-")
+    throw UserError("--save - names no file: results are an .npz file, which is not written to the standard output",
+                    "lenz run", "name a file: --save y.npz");
+  if (std::filesystem::is_directory(save)) refuse("a folder, not a file");
+  if (::access(save.c_str(), F_OK) == 0 && ::access(save.c_str(), W_OK) != 0) refuse("can't write to the file");
+  if (const auto folder = std::filesystem::absolute(save).parent_path(); ::access(folder.c_str(), W_OK) != 0)
+    refuse("can't write to the folder " + folder.string());
+}
 }  // namespace
 
 ExitCode run_command(std::span<const std::string> args) {
@@ -219,13 +232,7 @@ ExitCode run_command(std::span<const std::string> args) {
   app.add_option("--show", largest, "print elements of tensors with up to this many")->capture_default_str();
   if (!parse_arguments(app, args)) return ExitCode::fine;
   const std::string_view way = way_to_run(app, on);
-  if (save == "-")
-    throw UserError("--save - names no file: results are an .npz file, which is not written to the standard output",
-                    app.get_name(), "name a file: --save y.npz");
-
-  if (!save.empty())
-    if (const auto folder = std::filesystem::absolute(save).parent_path(); ::access(folder.c_str(), W_OK) != 0)
-      throw UserError("can't write to the folder " + folder.string(), save, "check the path of --save");
+  require_writable(save);
 
   quieten_libtorch();
   const DyingCalls survived;

@@ -357,6 +357,15 @@ TEST_F(RunCommand, ResultsGoIntoAPipe) {
   close(end);
 }
 
+// Said before a run, not after it.
+TEST_F(RunCommand, ResultsNeedAFile) {
+  std::filesystem::create_directory(file("folder"));
+  const Said s = run({"--save", file("folder")});
+  EXPECT_EQ(s.code, ExitCode::bad_input);
+  EXPECT_THAT(s.text, testing::AllOf(HasSubstr("a folder, not a file"), testing::Not(HasSubstr("output 0"))));
+  EXPECT_EQ(run({"--save", file("none/out.npz")}).code, ExitCode::bad_input);
+}
+
 TEST_F(RunCommand, NaNInEveryInput) {
   write("nan.lenz", R"(graph @g(%x: f32[3, 4], %y: f64[4], %h: f16[4], %b: bf16[4]) {
     %s = aten.softmax(%x, -1) %m = aten.amax(%s, [0]) %c = aten.argmax(%x, 1) %t = aten.maximum(%h, %b)

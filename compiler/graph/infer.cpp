@@ -244,9 +244,14 @@ void Infer::run_rule() {
       const Type& t = type_of(v);
       handed_over[v] = context_->tensor({t.dtype, t.device, DimVec(t.sizes()), preserved_strides(*this, t), 0});
     }
-    const auto lying = std::exchange(value_types_, handed_over);
-    op_.infer(*this);
-    value_types_ = lying;
+    {
+      struct Restored {  // also where the rule raises
+        std::span<const Type* const>& types;
+        const std::span<const Type* const> lying;
+        ~Restored() { types = lying; }
+      } restored{value_types_, std::exchange(value_types_, handed_over)};
+      op_.infer(*this);
+    }
     // What gives an operand itself is strung together of ops that saw it as it lies.
     if (std::ranges::any_of(results_, [&](const InferredResult& r) {
           return r.alias_of != kNone && std::ranges::find(copied, r.alias_of) != copied.end();

@@ -227,7 +227,7 @@ at::Tensor leans_beside_kernels(std::span<const Outcome> kernels, size_t at, Dty
   if (!made.lean.defined()) return {};
   const bool stores_nan = is_floating(dtype) && std::isnan(round_to(dtype, kInf));  // in place of an infinity
   const Numbers values(made.value, made.value), errors(made.error, made.value), leans(made.lean, made.value);
-  const at::Tensor lean = plane_like(made.value);
+  at::Tensor lean = plane_like(made.value);
   double* kept = numbers_of(lean);
   for (int64_t i = 0; i < lean.numel(); ++i) kept[i] = leans[i];
   const at::Tensor asked = ends.expand(made.value.sizes()).contiguous();
