@@ -20,6 +20,7 @@
 #include "oracle/direct_call.h"
 #include "oracle/dying_calls.h"
 #include "oracle/initialise.h"
+#include "oracle/trusted_indices.h"
 
 namespace lenz::oracle {
 
@@ -201,31 +202,6 @@ struct Manner {
   }
 };
 
-// Whether an index is out of range where libtorch does not look: what it reads and writes elsewhere is nobody's, and
-// may kill anybody later.
-using Trust = bool (*)(const std::vector<c10::IValue>& operands);
-bool outside(const at::Tensor& indices, int64_t size) {
-  return indices.numel() > 0 && (indices.min().item<int64_t>() < 0 || indices.max().item<int64_t>() >= size);
-}
-Trust trusted_by(const std::string& packet) {
-  if (packet == "embedding_dense_backward")  // op name: if told to, it counts how often each is there
-    return [](const auto& operands) {
-      return operands[4].toBool() && outside(operands[1].toTensor(), operands[2].toInt());
-    };
-  if (packet == "nll_loss_backward")  // op name: of a loss for each row it looks at no target
-    return [](const auto& operands) {
-      const at::Tensor &self = operands[1].toTensor(), &target = operands[2].toTensor();
-      return operands[4].toInt() == 0 && self.dim() > 0 &&
-             outside(target.masked_select(target.ne(operands[5].toInt())), self.size(-1));
-    };
-  if (packet == "max_pool2d_with_indices_backward")  // op name: it adds where they say
-    return [](const auto& operands) {
-      const at::Tensor& self = operands[1].toTensor();
-      return self.dim() >= 2 && outside(operands[7].toTensor(), self.size(-1) * self.size(-2));
-    };
-  return nullptr;
-}
-
 // Whether eager makes the view of other views, and its schema does not say that it is one: whoever materialises lazy
 // conjugates and negatives below autograd would copy it.
 bool is_unsaid_view(const OpDef& op, const c10::FunctionSchema& schema) {
@@ -263,7 +239,7 @@ struct Boxed::Impl {
     bool in_place = false;     // what libtorch has in place alone: it runs on a copy
     bool unsaid_view = false;  // is_unsaid_view
     bool of_others = false;    // strung together of other ops
-    Trust trusts_a_wrong_index = nullptr;
+    TrustedIndices::Wrong trusts_a_wrong_index = nullptr;
   };
 
   const Found& find(const OpDef& op) {
@@ -294,7 +270,7 @@ struct Boxed::Impl {
     found.unsaid_view = is_unsaid_view(op, found.handle->schema());
     found.of_others = found.handle->hasKernelForDispatchKey(c10::DispatchKey::CompositeImplicitAutograd) &&
                       !found.handle->hasKernelForDispatchKey(c10::DispatchKey::CPU);
-    found.trusts_a_wrong_index = trusted_by(op.schema.packet);
+    found.trusts_a_wrong_index = TrustedIndices::of(op.schema.packet);
     if (!found.in_place && !found.unsaid_view && !found.of_others) found.direct = DirectCall::of(*found.handle);
     return found;
   }
@@ -462,7 +438,7 @@ void Boxed::run(const OpDef& op, std::span<const Arg> args, std::span<const RunV
     if (in_place && !stack.empty() && stack[0].isTensor()) stack[0] = stack[0].toTensor().clone();
     if (trusts_a_wrong_index && TrustedIndices::are_looked_at() && device_ == DeviceKind::cpu &&
         trusts_a_wrong_index(stack))
-      throw Unsupported("libtorch writes beyond its memory, for an index is out of range, in " + op.full_name);
+      throw Unsupported("libtorch goes beyond its memory, for an index is out of range, in " + op.full_name);
     const bool past = of_others && impl_->autograd == Autograd::below && any_is_lazy(stack);
     auto call = [&] { past ? handle->redispatchBoxed(kernels_of(device_), &stack) : handle->callBoxed(&stack); };
     if (DyingCalls::any())

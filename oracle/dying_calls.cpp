@@ -87,11 +87,4 @@ void DyingCalls::run(const std::string& op, const std::function<void()>& call) {
   call();
 }
 
-namespace {
-std::atomic<int> looking{0};
-}  // namespace
-TrustedIndices::TrustedIndices() { looking.fetch_add(1, std::memory_order_relaxed); }
-TrustedIndices::~TrustedIndices() { looking.fetch_sub(1, std::memory_order_relaxed); }
-bool TrustedIndices::are_looked_at() { return looking.load(std::memory_order_relaxed) > 0; }
-
 }  // namespace lenz::oracle

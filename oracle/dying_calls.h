@@ -22,15 +22,4 @@ class DyingCalls {
   static void run(const std::string& op, const std::function<void()>& call);
 };
 
-// While one lives, calls look at indices that libtorch trusts: one that is out of range is Unsupported.
-class TrustedIndices {
- public:
-  TrustedIndices();
-  ~TrustedIndices();
-  TrustedIndices(const TrustedIndices&) = delete;
-  TrustedIndices& operator=(const TrustedIndices&) = delete;
-
-  static bool are_looked_at();
-};
-
 }  // namespace lenz::oracle

@@ -4,11 +4,12 @@
 
 #include "compiler/base/hash.h"
 #include "compiler/scalar/scalar.h"
-#include "oracle/dying_calls.h"
 #include "oracle/idle_strides.h"
 #include "oracle/printed.h"
 #include "oracle/structural.h"
 #include "oracle/tensors.h"
+#include "oracle/trusted_indices.h"
+#include "oracle/trusted_indices.h"
 
 namespace lenz::oracle {
 
