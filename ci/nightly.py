@@ -179,6 +179,12 @@ def the_stages(options):
         "eager's values on the samples of PyTorch's operator database, judged by the reference and its bounds",
         on_failure=None,
     )
+    yield Stage(
+        "module database",
+        [".venv/bin/python", "oracle/module_values.py", "build/lenz"],
+        "whole modules of PyTorch's own tests, exported, through every path, judged by eager and the reference",
+        on_failure=None,
+    )
 
 
 def main():

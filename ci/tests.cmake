@@ -81,5 +81,6 @@ if(LENZ_TORCH)
     # On the calls that it has recorded.
     lenz_ci_test(opinfo_values 600 ${LENZ_PYTHON} ${oracle}/opinfo_values.py $<TARGET_FILE:lenz>)
     set_tests_properties(opinfo_values PROPERTIES DEPENDS opinfo_classes)
+    lenz_ci_test(module_values 600 ${LENZ_PYTHON} ${oracle}/module_values.py $<TARGET_FILE:lenz> --samples 1)
   endif()
 endif()

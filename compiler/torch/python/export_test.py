@@ -65,6 +65,12 @@ class Exports(ExportCase):
         self.assertIn("_native_batch_norm_legit", made.text)
         self.agrees(made, nn.BatchNorm1d(4).train(), X)
 
+    def test_batch_norm_of_nothing_leaves_its_statistics(self):
+        nothing = torch.ones(0, 4)
+        made = self.export(nn.BatchNorm1d(4).train(), nothing)
+        self.assertNotIn("%running_mean: f32[4] mut", made.text)
+        self.agrees(made, nn.BatchNorm1d(4).train(), nothing)
+
     def test_hidden_writes_are_what_rows_say(self):
         for training in (True, False):
             norm = nn.InstanceNorm1d(4, track_running_stats=True).train(training)

@@ -89,6 +89,10 @@ class Several(list):
     """What a call with several results gives."""
 
 
+def _is_empty(value):
+    return any(isinstance(d, int) and d == 0 for d in value.shape)  # a size that is open asks nothing here
+
+
 class GraphWriter:
     def __init__(self, module, graph_module, name):
         self.module, self.gm = module, graph_module
@@ -258,6 +262,8 @@ class GraphWriter:
         elif torch.Tag.inplace_view in op.tags:
             raise ExportError(f"`{op._schema.name}` gives a tensor other memory or another size, which no graph says",
                               source_of_node(node), "go on with a new tensor (torch.empty, clone, reshape)")
+        if op is _ATEN.batch_norm.default and args[5] and _is_empty(args[0].meta["val"]):
+            args = (*args[:3], None, None, *args[5:])  # of nothing it looks at no statistics, and leaves them as they are
         if op in (_ATEN.batch_norm.default, _ATEN.native_batch_norm.default) and args[5] and args[3] is not None:
             # Its schema does not say that it writes the statistics; this one's does.
             results = self.emit(node, _ATEN._native_batch_norm_legit.default, args[:8], {}, env, results=3)
