@@ -4,12 +4,13 @@ what each path makes of the graphs: passes, loops, kernels, machine code, by eag
 A graph that drawn values leave open, or lead out of range, is checked once more on the module's own weights and the
 sample's arguments. What PyTorch's capture refuses is counted, and named by its reason.
 
-usage: module_values.py [LENZ] [--only NAME ...] [--samples N] [--jobs N] [--keep FOLDER]
+usage: module_values.py [LENZ] [--only NAME ...] [--samples N] [--dynamic] [--jobs N] [--keep FOLDER]
 exit code: 0; 7 if any result is wrong; 1 if Lenz fails on one or refuses what capture gives it
 """
 
 import argparse
 import collections
+import inspect
 import json
 import logging
 import os
@@ -45,6 +46,17 @@ def module_of(torch, entry, sample, dtype, training):
     return module.train(training)
 
 
+def open_sizes(torch, module, args, kwargs):
+    """As torch.export wants them: each size of each argument may be another one, if the module allows it."""
+    auto = torch.export.Dim.AUTO
+
+    def of(value):
+        return dict.fromkeys(range(value.dim()), auto) if isinstance(value, torch.Tensor) else None
+
+    bound = inspect.signature(module.forward).bind(*args, **kwargs).arguments
+    return {name: torch.utils._pytree.tree_map(of, value) for name, value in bound.items()}
+
+
 def exported(options, folder):
     """{path: what was written}, and how often what was not, for which reason."""
     import torch
@@ -72,7 +84,8 @@ def exported(options, folder):
                     kind = f"{'train' if training else 'eval'}{n}"
                     path = folder / f"{entry.name.replace('.', '_')}-{str(dtype)[6:]}-{kind}.lenz"
                     try:
-                        texts[path] = lenz.export(module, args, path, kwargs=kwargs, sources=False)
+                        sizes = open_sizes(torch, module, args, kwargs) if options.dynamic else None
+                        texts[path] = lenz.export(module, args, path, kwargs=kwargs, dynamic=sizes, sources=False)
                         texts[path].save_inputs(path.with_suffix(".inputs.npz"))
                     except lenz.ExportError as error:
                         reason = str(error).split("(")[0].split("\n")[0].strip()
@@ -98,6 +111,7 @@ def main():
     parser.add_argument("lenz", nargs="?", default=str(HERE.parent / "build" / "lenz"))
     parser.add_argument("--only", nargs="+", default=[], metavar="NAME", help="modules whose names hold one of these")
     parser.add_argument("--samples", type=int, default=100, help="of each module, dtype and mode, at most")
+    parser.add_argument("--dynamic", action="store_true", help="leave all sizes of arguments open that may be")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--keep", type=pathlib.Path, metavar="FOLDER", help="where texts stay; nowhere if absent")
     options = parser.parse_args()
