@@ -80,7 +80,7 @@ TEST_F(JudgeResults, BitsAreTakenForTheDtypesThatNumpyLacks) {
   expect_wrong(Rung::metadata, "output 1");
   array(arrays_, "out1").dtype = Dtype::i16;
   array(arrays_, "out0").bytes[3] ^= std::byte{1};
-  expect_wrong(Rung::bound, "output 0");
+  expect_wrong(Rung::bitwise, "output 0");
 }
 
 TEST_F(JudgeResults, FilesThatAreNoResultsAreRefused) {

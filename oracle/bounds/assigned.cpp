@@ -2,19 +2,23 @@
 #include "compiler/scalar/rounding.h"
 #include "oracle/aten.h"
 #include "oracle/bounds/flows.h"
+#include "oracle/bounds/plane_numbers.h"
 #include "oracle/bounds/rounded.h"
 
 namespace lenz::oracle {
 
-namespace {
-// What overflows for certain may be any number beyond the dtype's end: as the one there, beside which the ends of what
-// is made of it keep their places.
 void stand_at_the_end(Planes& made, Dtype to) {
-  if (!made.lean.defined() || !is_floating(to) || to == Dtype::f64) return;
-  const at::Tensor overflows = at::isinf(made.error).logical_and(at::isinf(made.lean));
-  made.value = at::where(overflows, made.lean.sign() * overflow_threshold(to), made.value);
+  if (!made.lean.defined() || !made.error.defined() || !is_floating(to) || to == Dtype::f64) return;
+  const Numbers errors(made.error, made.value), leans(made.lean, made.value);
+  const double end = overflow_threshold(to);
+  at::Tensor moved;
+  for (int64_t i = 0; i < made.value.numel(); ++i) {
+    if (!std::isinf(errors[i]) || !std::isinf(leans[i])) continue;
+    if (!moved.defined()) moved = made.value.to(at::kDouble, false, true).contiguous();
+    numbers_of(moved)[i] = std::copysign(end, leans[i]);
+  }
+  if (moved.defined()) made.value = moved;
 }
-}  // namespace
 
 // In another dtype, as far as this run keeps account.
 Planes recorded(FlowContext& in, const Planes& planes, Dtype from, Dtype to) {

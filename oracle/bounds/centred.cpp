@@ -64,8 +64,13 @@ bool gives_floats_alone(const Call& call) {
   return std::ranges::all_of(call.result_dtypes, [](Dtype d) { return is_floating(d); });
 }
 
-// What is known of numbers from what is known of others: how far those lie from them, and their errors.
-Planes seen_from(const at::Tensor& value, const Planes& middle) {
+// What is known of numbers from what is known of others: how far those lie from them, and their errors. What has one
+// end stands where the others do, which may be there; and what is a float8 is one of its numbers.
+Planes seen_from(const at::Tensor& value, const Planes& middle, Dtype dtype) {
+  if (is_float8(dtype)) {
+    value.copy_(middle.value);
+    return middle;
+  }
   Planes p = middle;
   p.value = value;
   if (!middle.error.defined() && middle.value.equal(value)) return p;  // nothing that leans has a hand in it
@@ -74,13 +79,21 @@ Planes seen_from(const at::Tensor& value, const Planes& middle) {
   const at::Tensor error = plane_like(value), lean = plane_like(value), open = at::empty(value.sizes(), at::kBool);
   double *e = numbers_of(error), *l = numbers_of(lean);
   auto* o = open.mutable_data_ptr<bool>();
+  at::Tensor moved;
   bool off = false, any_open = false;
   for (int64_t i = 0; i < value.numel(); ++i) {
-    const Interval seen = seen_at(values[i], {middles[i], errors[i], leans[i]});
+    const Interval there{middles[i], errors[i], leans[i]};
+    const bool endless = std::isinf(there.error) && there.lean != 0 && std::isfinite(there.value);
+    if (endless) {
+      if (!moved.defined()) moved = value.to(at::kDouble, false, true).contiguous();
+      numbers_of(moved)[i] = there.value;
+    }
+    const Interval seen = endless ? there : seen_at(values[i], there);
     e[i] = seen.error, l[i] = seen.lean, o[i] = seen.error == kInf;
     off |= seen.error != 0;
     any_open |= seen.error == kInf;
   }
+  if (moved.defined()) value.copy_(moved);
   p.error = off ? error : at::Tensor();
   p.lean = off ? lean : at::Tensor();
   if (!off) p.ambiguous = at::Tensor();
@@ -104,8 +117,9 @@ Outcome flow_about_middles(FlowContext& in, const Call& call, const Flow& flow) 
   const Outcome there = flow(in, centred);
   const std::vector<at::Tensor> middles = leaves(there.results);
   if (there.raised || middles.size() != results.size()) return flow(in, call);
+  const size_t last = call.result_dtypes.size() - 1;
   for (size_t i = 0; i < results.size(); ++i)
-    in.store.carry(seen_from(results[i], in.store.read(middles[i])), results[i]);
+    in.store.carry(seen_from(results[i], in.store.read(middles[i]), call.result_dtypes[std::min(i, last)]), results[i]);
   return out;
 }
 

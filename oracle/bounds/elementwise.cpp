@@ -412,10 +412,15 @@ bool reads_signs_of_nan(const ScalarRow& row, Dtype compute) {
 }
 
 namespace {
-// A number whose interval has an end on one side, rounded.
-Sides without_end(Interval of, double value, const Rounding& rounding) {
-  auto side = [&](double end) {
-    return std::isinf(end) ? kUnbounded : std::fabs(value - end) * kOwnSlack + rounding.at(std::fabs(end));
+// A number whose interval has an end on one side, rounded: where the dtype ends before that, all of it overflows.
+Sides without_end(Interval of, double value, Dtype to, const Rounding& rounding) {
+  const double end = std::isinf(of.low) ? of.high : of.low, outwards = std::isinf(of.low) ? -kUnbounded : kUnbounded;
+  if (std::isfinite(end) && end * outwards > 0 && !std::isfinite(nearest(to, end)))
+    return {kUnbounded, kUnbounded, outwards};
+  auto side = [&](double reach) {
+    if (std::isinf(reach)) return kUnbounded;
+    const double stored = std::copysign(std::min(std::fabs(reach), largest_finite(to)), reach);
+    return std::fabs(value - stored) * kOwnSlack + rounding.at(std::fabs(stored));
   };
   return {side(of.low), side(of.high)};
 }
@@ -434,10 +439,12 @@ void conversion_errors(const Converted& given, int64_t count, Dtype to, Formula 
     auto either_way = [&](double all) { out.set(i, {all, all}); };
     if (stays)
       either_way(0);
+    else if (std::isinf(v) && given.leans && given.leans[i] == v && !disc)
+      out.set(i, {kUnbounded, kUnbounded, v});  // of float64: it has been kept wider, or is one
     else if (!std::isfinite(v))
       either_way(kUnbounded);
     else if (std::isinf(e) && given.leans && !disc)
-      out.set(i, without_end(interval_of(v, e, given.leans[i], given.from), v, rounding));
+      out.set(i, without_end(interval_of(v, e, given.leans[i], given.from), v, to_real(to), rounding));
     else if (const double all = e + rounding.at(std::fabs(v) + e); !disc && !(all < kUnbounded))
       out.set(i, formula == Formula::given ? spread(v, e, given.leans ? given.leans[i] : 0)
                                            : rounding.beyond(v, e + std::fabs(v) * kOtherFormula));

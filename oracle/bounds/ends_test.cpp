@@ -167,6 +167,55 @@ TEST(BoundsAtEnds, ACastThatOverflowsForCertainIsAnInfinity) {
   }
 }
 
+// Also of what has overflowed for certain already, by any way, and whatever is computed of that.
+TEST(BoundsAtEnds, WhatOverflowedIsBeyondTheEndWhereverItGoes) {
+  const struct {
+    const char* steps;
+    double x;
+    std::vector<double> wrong;
+  } cases[] = {
+      {"%a = aten.mul(%x, 3.0) %y = aten.to(%a, bf16)", -3e38, {INFINITY, 0, NAN, 1e10, -3e38}},
+      {"%a = aten.exp(%x) %y = aten.to(%a, bf16)", 100, {-INFINITY, 0, NAN, 1.25, 3e38}},
+      {"%a = aten.square(%x) %y = aten.to(%a, f16)", 3e38, {-INFINITY, 0, NAN, 65504}},
+      {"%a = aten.exp(%x) %y = aten.to(%a, f8e5m2)", 700, {-INFINITY, 0, NAN, 57344}},
+      {"%a = aten.exp(%x) %y = aten.to(%a, f8e4m3)", 700, {0, 1.25, 448}},
+      {"%z = aten.mul(%x, 1.5) %a = aten.exp(%z) %y = aten.add(%a, 1.0)", 400, {0, NAN, 1.25, 3e38, -INFINITY}},
+      {"%a = aten.exp(%x) %y = aten.sqrt(%a)", 200, {0, NAN, 1.25, 1e19}},
+      {"%a = aten.square(%x) %y = aten.add(%a, 1.0)", 1e38, {0, NAN, 1e30, 3.38e38}},
+      {"%a = aten.exp(%x) %y = aten.to(%a, f64)", 700, {0, NAN, 1.25, 3e38}},
+  };
+  for (const auto& c : cases) {
+    SCOPED_TRACE(c.steps);
+    Judged judged("graph @g(%x: f32[3]) { " + std::string(c.steps) + " return %y }", {{1, c.x, 1}},
+                  Widening::bounds_of_eager);
+    EXPECT_FALSE(judged.verdict().mismatch);
+    for (const double other : c.wrong) EXPECT_TRUE(judged.with(0, 1, other).mismatch) << other;
+  }
+  Judged doubles("graph @g(%x: f64[3]) { %a = aten.mul(%x, 3.0) %y = aten.to(%a, f32) return %y }", {{1, -1e308, 1}},
+                 Widening::bounds_of_eager);
+  EXPECT_FALSE(doubles.verdict().mismatch);
+  for (const double other : std::initializer_list<double>{INFINITY, 0, NAN, -3e38})
+    EXPECT_TRUE(doubles.with(0, 1, other).mismatch) << other;
+}
+
+// What is asked to be a float8 is one of its numbers, kept nowhere wider, and a NaN where it has no infinity.
+TEST(BoundsAtEnds, WhatIsQuantisedIsRounded) {
+  Judged there_and_back(R"(graph @g(%x: f32[6], %s: f32[]) {
+    %q = aten.to(%x, f8e4m3) %b = aten.to(%q, f32) %y = aten.mul(%b, %s) return %y })",
+                        {{700, -900, 1.1, 463, 465, 0.3}, {2}}, Widening::bounds_of_eager);
+  EXPECT_FALSE(there_and_back.verdict().mismatch);
+  EXPECT_EQ(there_and_back.verdict().shares.ambiguous, 0u);
+  for (const auto& [element, value] : {std::pair{0, 896.0}, {0, 1400.0}, {1, 0.0}, {2, 2.2}, {4, 896.0}, {5, 0.6}})
+    EXPECT_TRUE(there_and_back.with(0, static_cast<size_t>(element), value).mismatch) << element << " " << value;
+  // What has errors of its own may be either of two neighbours.
+  Judged open("graph @g(%x: f32[2]) { %e = aten.exp(%x) %y = aten.to(%e, f8e4m3) return %y }",
+              {{0.06062462181643484, 0}}, Widening::bounds_of_eager);  // e^x = 1.0625, a tie
+  EXPECT_FALSE(open.verdict().mismatch);
+  EXPECT_FALSE(open.with(0, 0, 1.125).mismatch);
+  EXPECT_FALSE(open.with(0, 0, 1).mismatch);
+  EXPECT_TRUE(open.with(0, 0, 1.25).mismatch);
+}
+
 // Masks of the least number: a sum beyond it, by less than half a place, is rounded to it; and what overflowed on its
 // way to the dtype of the scores leaves the others what they are.
 TEST(BoundsAtEnds, MasksOfTheLeastNumberHideWhatTheyHide) {

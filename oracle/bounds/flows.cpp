@@ -402,7 +402,8 @@ Outcome flow_positive(FlowContext& in, const Call& given) {
     auto finite_value = [&] { return nothing_where(at::isfinite(value).logical_not(), value, 0); };
     if (is_inexact(d)) {
       const at::Tensor most = adds ? most_of_sums(far, near, size, n, sums) : far;
-      const bool by_parts = adds && as_defined;
+      // A sum that is carried in the storage's dtype is a loop that adds, in eager's own formula too.
+      const bool by_parts = adds && (as_defined || (in.in_storage && !in.running_mean));
       auto in_any_order = [&] {
         const at::Tensor all = gamma(steps, unit_of(sums)) * far;
         return parts_known ? at::minimum(all, lost_in_linear(of_terms, n, most_of_sums(far, near, size, n, sums), far))

@@ -47,6 +47,9 @@ Outcome flow_bits(FlowContext& in, const Call& call);       // the operand's bit
 Outcome flow_random(FlowContext& in, const Call& call);     // drawn in the graph's own dtypes
 bool definition_draws(const Call& call);                    // of a random op: with these arguments
 
+// What overflows for certain may be any number beyond the dtype's end: as the one there, beside which the ends of what
+// is made of it keep their places.
+void stand_at_the_end(Planes& made, Dtype to);
 // Planes of one tensor in another dtype.
 Planes converted(const Planes& planes, Dtype from, Dtype to, Formula formula);
 // Stores them in what `target` shows; an out= tensor of another size is `resized` first.

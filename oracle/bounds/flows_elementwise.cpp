@@ -16,6 +16,7 @@
 #include "oracle/bounds/kept_ends.h"
 #include "oracle/bounds/odd_ends.h"
 #include "oracle/bounds/plane_numbers.h"
+#include "oracle/bounds/quantised.h"
 #include "oracle/bounds/range_ends.h"
 #include "oracle/bounds/zero_signs.h"
 
@@ -310,6 +311,10 @@ Planes converted(const Planes& given, Dtype from, Dtype to, Formula formula) {
            smallest_subnormal(a) >= smallest_subnormal(b);
   };
   bool narrows = is_inexact(to) && !fits();
+  if (is_float8(to) && formula == Formula::given && is_floating(from)) {
+    quantise(planes, from, to, made);
+    return made;
+  }
   bool exact = !planes.error.defined();
   bool counts = exact && is_inexact(from) && is_integral(to, false);  // which is not defined beyond the integers
   if (exact && (!is_inexact(to) || !narrows) && !counts) return made;
@@ -539,6 +544,8 @@ Outcome flow_elementwise(FlowContext& in, const Call& call, Dtype& result) {
     const double number = std::fabs(operands[1].value.to(at::kDouble).item<double>());
     made.terms = divides ? operands[0].terms / number : operands[0].terms * number;
   }
+  stand_at_the_end(made, result);
+  if (!made.value.is_same(value)) value.copy_(made.value);
   in.store.carry(made, value);
   if (row.error.rule == ErrorRule::sum && operands.size() > 1)
     flow::note_terms(in, value, made.error, [&] {
@@ -564,7 +571,7 @@ Outcome flow_converted(FlowContext& in, const Call& call) {
   }
   Planes made = recorded(in, from.planes, from.dtype, call.result_dtypes[0]);
   made.terms = from.planes.terms;
-  if (made.lean.defined()) value.copy_(made.value);
+  if (made.lean.defined() || is_float8(call.result_dtypes[0])) value.copy_(made.value);
   in.store.carry(made, value);
   return out;
 }

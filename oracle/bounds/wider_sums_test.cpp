@@ -41,6 +41,17 @@ TEST(WiderSums, AQuotientByACountIsHeldToItsOwn) {
   EXPECT_TRUE(loss.with(0, 0, -1.0 / 7).mismatch);
 }
 
+// What counts rows is whole, and as many as that a narrow dtype holds, whatever adds them up.
+TEST(WiderSums, RowsOfALossAreCounted) {
+  Judged loss(
+      "graph @g(%x: bf16[64, 4], %t: i64[64] init integers(0, 3, seed=1)) {\n  %y, %w = "
+      "aten.nll_loss_forward(%x, %t, none, 1, -100)\n  return %y, %w\n}",
+      {std::vector<double>(256, -1)}, Widening::bounds_of_eager);
+  EXPECT_FALSE(loss.verdict().mismatch);
+  EXPECT_TRUE(loss.with(1, 0, 63).mismatch);
+  EXPECT_TRUE(loss.with(0, 0, 64.0 / 63).mismatch) << "both sums are whole";
+}
+
 TEST(WiderSums, AQuotientByWhatMayBeZeroIsOpen) {
   Judged loss(R"(graph @g(%g: f32[], %x: f32[8, 5], %t: i64[8], %v: f32[1]) {
     %s = aten.sin(%v) %z = aten.sub(%s, %s) %w = aten.reshape(%z, [])
