@@ -311,10 +311,6 @@ Planes converted(const Planes& given, Dtype from, Dtype to, Formula formula) {
            smallest_subnormal(a) >= smallest_subnormal(b);
   };
   bool narrows = is_inexact(to) && !fits();
-  if (is_float8(to) && formula == Formula::given && is_floating(from)) {
-    quantise(planes, from, to, made);
-    return made;
-  }
   bool exact = !planes.error.defined();
   bool counts = exact && is_inexact(from) && is_integral(to, false);  // which is not defined beyond the integers
   if (exact && (!is_inexact(to) || !narrows) && !counts) return made;
@@ -569,9 +565,12 @@ Outcome flow_converted(FlowContext& in, const Call& call) {
     value = value.clone();
     out.results[0] = hold(value);
   }
-  Planes made = recorded(in, from.planes, from.dtype, call.result_dtypes[0]);
+  const Dtype to = call.result_dtypes[0];
+  Planes made = recorded(in, from.planes, from.dtype, to);
+  if (in.errors && in.formula == Formula::given && is_float8(to) && is_floating(from.dtype))
+    quantise(from.planes, from.dtype, to, made);
   made.terms = from.planes.terms;
-  if (made.lean.defined() || is_float8(call.result_dtypes[0])) value.copy_(made.value);
+  if (made.lean.defined() || is_float8(to)) value.copy_(made.value);
   in.store.carry(made, value);
   return out;
 }

@@ -22,7 +22,10 @@ Stored stored(Dtype to, double v) {
 }  // namespace
 
 void quantise(const Planes& given, Dtype from, Dtype to, Planes& made) {
-  const Numbers values(given.value, given.value), errors(given.error, given.value), leans(given.lean, given.value);
+  // What overflowed where there is no infinity may be a NaN.
+  const bool holds_nan = std::isnan(round_to(from, kUnbounded));
+  const Numbers values(given.value, given.value), errors(given.error, given.value),
+      leans(holds_nan ? at::Tensor() : given.lean, given.value);
   const at::Tensor value = plane_like(given.value), error = plane_like(given.value);
   double *v = numbers_of(value), *e = numbers_of(error);
   bool any = false;
@@ -45,8 +48,9 @@ void quantise(const Planes& given, Dtype from, Dtype to, Planes& made) {
     any = any || e[i] != 0;
   }
   made.value = value;
-  if (any) made.error = error;
-  if (any && given.ambiguous.defined()) made.ambiguous = given.ambiguous.logical_and(error != 0);
+  made.error = any ? error : at::Tensor();
+  made.lean = at::Tensor();
+  made.ambiguous = any && given.ambiguous.defined() ? given.ambiguous.logical_and(error != 0) : at::Tensor();
 }
 
 }  // namespace lenz::oracle
