@@ -79,5 +79,22 @@ graph @fuzzed(
 )");
 }
 
+// How far the last part of a sum goes hangs on its number, which is no axis that another one becomes one with.
+TEST(ReplayedCases, PartsOfSumsWhoseNumbersAreNoRows) {
+  expect_to_hold(R"(# fuzz: values=ordinary seed=740538072 target=avx2
+graph @fuzzed(
+    %b0: f32[s0, s1, 9, s2] init uniform(-4.0, 4.0, seed=59140),
+    %b1: f32[s1, 1, s3, 1] init uniform(-4.0, 4.0, seed=4419),
+    %b2: f32[s0, s0, s4, 3] init uniform(-4.0, 4.0, seed=17542)
+) where s0 in 1..64, s1 in 1..64, s2 in 0..64, s3 in 1..64, s4 in 1..1000
+  assuming s0 <= s1, s1 % s0 == 0, 1 < max(1, s0), 0 < s2, 0 < s2 - s0*2, s4 == s0*6 + s3 + 1, 3 == s2 - s0*2,
+  1 < max(1, s3) {
+  %0, %1, %2 = aten.convolution_backward(%b2, %b0, %b1, stride=[s0, 1], padding=[s0, s0], dilation=[1, 1],
+    transposed=true, output_padding=[1, 0], groups=s0, output_mask=[false, true, true])
+  return %2
+}
+)");
+}
+
 }  // namespace
 }  // namespace lenz::fuzz
