@@ -96,5 +96,27 @@ graph @fuzzed(
 )");
 }
 
+// A mask that bounds leave open: how much it takes is open with it.
+TEST(ReplayedCases, SizesThatOpenMasksDecide) {
+  expect_to_hold(R"(# fuzz: values=ordinary seed=684081052 target=avx2
+graph @fuzzed(
+    %x2: f32[3, 3, 1] init uniform(-4.0, 4.0, seed=64443),
+    %c4: f32[3, 3, 2] init uniform(-2.0, 2.0, seed=1),
+    %c3: c128[3, 6] init uniform(-2.0, 2.0, seed=1)
+) where u114_0 in 0..3 {
+  %0 = aten.slice(%c4, dim=2, start=1)
+  %1 = aten.to(%0, c128)
+  %2 = aten.reshape(%1, [9])
+  %3 = aten.slice(%2, start=3, end=6)
+  %4 = aten.to(%3, bool)
+  %5: c128[u114_0, 6] = aten.index(%c3, [%4])
+  %6 = aten.sym_size(%5, 0)
+  %7 = aten.full([%6], 0.0)
+  %8 = aten.geometric(%x2, 0.0625)
+  return %7
+}
+)");
+}
+
 }  // namespace
 }  // namespace lenz::fuzz
