@@ -118,5 +118,18 @@ graph @fuzzed(
 )");
 }
 
+// Where eager's own steps overflow, bounds reach to an infinity on one side, and as far as before on the other one.
+TEST(ReplayedCases, StepsOfEagersThatOverflowBesideRoundingTheOtherWay) {
+  expect_to_hold(R"(# fuzz: values=ordinary seed=1473640180 target=generic
+graph @fuzzed(
+    %x: bf16[3, 41, 2, 4] init uniform(-4.0, 4.0, seed=49283),
+    %x1: bf16[3, 41, 2, 4] init uniform(-4.0, 4.0, seed=50210)
+) {
+  %0 = aten.elu_backward(%x, 0, 0.0, 2.1875, true, %x1)
+  return %0
+}
+)");
+}
+
 }  // namespace
 }  // namespace lenz::fuzz
