@@ -79,5 +79,57 @@ graph @fuzzed(
 )");
 }
 
+// How far the last part of a sum goes hangs on its number, which is no axis that another one becomes one with.
+TEST(ReplayedCases, PartsOfSumsWhoseNumbersAreNoRows) {
+  expect_to_hold(R"(# fuzz: values=ordinary seed=740538072 target=avx2
+graph @fuzzed(
+    %b0: f32[s0, s1, 9, s2] init uniform(-4.0, 4.0, seed=59140),
+    %b1: f32[s1, 1, s3, 1] init uniform(-4.0, 4.0, seed=4419),
+    %b2: f32[s0, s0, s4, 3] init uniform(-4.0, 4.0, seed=17542)
+) where s0 in 1..64, s1 in 1..64, s2 in 0..64, s3 in 1..64, s4 in 1..1000
+  assuming s0 <= s1, s1 % s0 == 0, 1 < max(1, s0), 0 < s2, 0 < s2 - s0*2, s4 == s0*6 + s3 + 1, 3 == s2 - s0*2,
+  1 < max(1, s3) {
+  %0, %1, %2 = aten.convolution_backward(%b2, %b0, %b1, stride=[s0, 1], padding=[s0, s0], dilation=[1, 1],
+    transposed=true, output_padding=[1, 0], groups=s0, output_mask=[false, true, true])
+  return %2
+}
+)");
+}
+
+// A mask that bounds leave open: how much it takes is open with it.
+TEST(ReplayedCases, SizesThatOpenMasksDecide) {
+  expect_to_hold(R"(# fuzz: values=ordinary seed=684081052 target=avx2
+graph @fuzzed(
+    %x2: f32[3, 3, 1] init uniform(-4.0, 4.0, seed=64443),
+    %c4: f32[3, 3, 2] init uniform(-2.0, 2.0, seed=1),
+    %c3: c128[3, 6] init uniform(-2.0, 2.0, seed=1)
+) where u114_0 in 0..3 {
+  %0 = aten.slice(%c4, dim=2, start=1)
+  %1 = aten.to(%0, c128)
+  %2 = aten.reshape(%1, [9])
+  %3 = aten.slice(%2, start=3, end=6)
+  %4 = aten.to(%3, bool)
+  %5: c128[u114_0, 6] = aten.index(%c3, [%4])
+  %6 = aten.sym_size(%5, 0)
+  %7 = aten.full([%6], 0.0)
+  %8 = aten.geometric(%x2, 0.0625)
+  return %7
+}
+)");
+}
+
+// Where eager's own steps overflow, bounds reach to an infinity on one side, and as far as before on the other one.
+TEST(ReplayedCases, StepsOfEagersThatOverflowBesideRoundingTheOtherWay) {
+  expect_to_hold(R"(# fuzz: values=ordinary seed=1473640180 target=generic
+graph @fuzzed(
+    %x: bf16[3, 41, 2, 4] init uniform(-4.0, 4.0, seed=49283),
+    %x1: bf16[3, 41, 2, 4] init uniform(-4.0, 4.0, seed=50210)
+) {
+  %0 = aten.elu_backward(%x, 0, 0.0, 2.1875, true, %x1)
+  return %0
+}
+)");
+}
+
 }  // namespace
 }  // namespace lenz::fuzz

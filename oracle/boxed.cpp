@@ -219,6 +219,22 @@ bool any_is_lazy(const std::vector<c10::IValue>& operands) {
   });
 }
 
+// What a product of two lazy conjugates gives is a lazy conjugate in memory that nobody else knows. How that encodes it
+// is no part of what the op says; views of operands stay as they are.
+void resolve_own_memory(at::Tensor& t, std::span<const Arg> args, std::span<const RunValue> values) {
+  if (!t.defined() || !(t.is_conj() || t.is_neg())) return;
+  bool own = true;
+  for (const Arg& a : args)
+    for_each_value(a, [&](ValueId v) {
+      const c10::IValue* operand = values[v] ? &values[v]->value : nullptr;
+      auto shares = [&](const at::Tensor& of) { return of.defined() && of.storage().is_alias_of(t.storage()); };
+      if (operand && operand->isTensor()) own = own && !shares(operand->toTensor());
+      if (operand && operand->isTensorList())
+        for (const at::Tensor& of : operand->toTensorVector()) own = own && !shares(of);
+    });
+  if (own) t = t.resolve_conj().resolve_neg();
+}
+
 c10::DispatchKeySet kernels_of(DeviceKind device) {
   switch (device) {
     case DeviceKind::meta: return c10::DispatchKeySet(c10::DispatchKey::Meta);
@@ -416,6 +432,7 @@ void Boxed::run(const OpDef& op, std::span<const Arg> args, std::span<const RunV
   try {
     if (direct && !DyingCalls::any()) {
       if (auto result = (*direct)(args, values)) {
+        resolve_own_memory(*result, args, values);
         outcome.results.push_back(hold(std::move(*result)));
         return;
       }
@@ -446,7 +463,14 @@ void Boxed::run(const OpDef& op, std::span<const Arg> args, std::span<const RunV
     else
       call();
     outcome.results.reserve(stack.size());
-    for (c10::IValue& v : stack) outcome.results.push_back(v.isNone() ? nullptr : hold(std::move(v)));
+    for (c10::IValue& v : stack) {
+      if (v.isTensor()) {
+        at::Tensor t = std::move(v).toTensor();
+        resolve_own_memory(t, args, values);
+        v = std::move(t);
+      }
+      outcome.results.push_back(v.isNone() ? nullptr : hold(std::move(v)));
+    }
     stack.clear();
   } catch (const Error&) {
     stack.clear();

@@ -252,11 +252,14 @@ bool applies(const KnownFault& known, Dtype dtype, const Graph& graph, NodeId no
     return told && told->kind == ArgKind::boolean && told->boolean();
   }
   if (known.when == KnownFault::no_share) return has_no_share(call);
-  if (known.when == KnownFault::out_is_read) {
+  if (known.when == KnownFault::out_is_read || known.when == KnownFault::out_grows) {
     std::vector<ValueId> written, read;  // by their memory
+    const auto elements = [&](ValueId v) { return evaluate(numel(graph.type(v).sizes()), sizes); };
     for (size_t i = 0; i < call.arguments().size(); ++i)
       for_each_value(call.arguments()[i], [&](ValueId v) {
-        (writes_operand(*call.op, call.arguments(), i) ? written : read).push_back(graph.storage(v));
+        const bool writes = writes_operand(*call.op, call.arguments(), i);
+        if (!writes || known.when == KnownFault::out_is_read || elements(v) != elements(call.result()))
+          (writes ? written : read).push_back(graph.storage(v));
       });
     return std::ranges::any_of(written, [&](ValueId v) { return std::ranges::find(read, v) != read.end(); });
   }
@@ -352,7 +355,7 @@ std::vector<KnownFault> parse_known_faults(std::string_view text, const std::str
         "always", "out_strided",    "any_strided",    "any_restrided", "self_overlaps", "drops",       "rounds",
         "single", "unsorted",       "one_wide",       "misfit",        "out_restrided", "by_products", "infinite",
         "poles",  "strided_rounds", "steps",          "skips",         "out_is_read",   "no_share",    "told_unique",
-        "coarse", "accumulates",    "result_strided", "grouped_ones",  "thin",          "negated"};
+        "coarse", "accumulates",    "result_strided", "grouped_ones",  "thin",          "negated",     "out_grows"};
     auto when = std::ranges::find(kWhen, fields[2]);
     if (fields[3].empty() || when == std::end(kWhen))
       throw UserError(
@@ -360,7 +363,7 @@ std::vector<KnownFault> parse_known_faults(std::string_view text, const std::str
           "self_overlaps, drops, "
           "rounds, single, unsorted, one_wide, misfit, out_restrided, by_products, infinite, poles, "
           "strided_rounds, steps, skips, out_is_read, no_share, told_unique, coarse, accumulates, result_strided, "
-          "grouped_ones, thin, negated",
+          "grouped_ones, thin, negated, out_grows",
           file + ":" + std::to_string(line), "see the head of the file");
     all.push_back({fields[0], fields[1], static_cast<KnownFault::When>(when - std::begin(kWhen)), fields[3]});
   }

@@ -45,7 +45,8 @@ struct KnownFault {
     result_strided,
     grouped_ones,
     thin,
-    negated
+    negated,
+    out_grows
   } when = always;
   std::string why;
 };

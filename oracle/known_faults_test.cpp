@@ -50,5 +50,20 @@ TEST(KnownFaults, IndicesOfVolumesInChannelsLast) {
   EXPECT_FALSE(open(""));
 }
 
+// Where what is written grows, and is an operand, eager reads what it has written.
+TEST(KnownFaults, OperandsThatGrowAsTheyAreWritten) {
+  auto is_open = [](const std::string& rows, const std::string& out) {
+    auto graph = parse_graph("graph @g(%x: f32[" + rows +
+                                 "] mut, %o: f32[1] mut, %v: f32[2]) {\n  %y = aten.addr(%x, "
+                                 "%v, %v, out=" +
+                                 out + ")\n  return %y\n}",
+                             op_table());
+    return known_in(known_faults(), *graph, {}, [](const Leeway&) { return false; }) != nullptr;
+  };
+  EXPECT_TRUE(is_open("2, 1", "%x"));
+  EXPECT_FALSE(is_open("2, 2", "%x"));  // it has that size
+  EXPECT_FALSE(is_open("2, 1", "%o"));  // it is no operand
+}
+
 }  // namespace
 }  // namespace lenz::oracle

@@ -68,6 +68,7 @@ struct Comparison {
   std::span<const Seen> inputs;  // by ValueId
   Unbacked unbacked;
   SmallVec<const void*, 4> fresh;  // storages of results that are nobody's view
+  const void* one_copy = nullptr;  // the storage of which all elements of the list at hand are views
 
   std::string value_name(ValueId v) const { return call.graph->value_name(v); }
 
@@ -103,9 +104,13 @@ struct Comparison {
     if (t.kind != seen.kind) return differ(Aspect::count);
     if (t.kind == TypeKind::list) {
       if (t.elements().size() != seen.elements.size()) return differ(Aspect::count);
+      // Views that are none of the operand's are those of one copy of it.
+      const bool of_copy = alias_of == kNone && call.op->has(Trait::maybe_view) && !seen.elements.empty();
+      one_copy = of_copy ? seen.elements[0].storage : nullptr;
       for (size_t i = 0; i < seen.elements.size(); ++i)
         if (auto d = result(where + "[" + std::to_string(i) + "]", *t.elements()[i], alias_of, seen.elements[i]))
           return d;
+      one_copy = nullptr;
       return std::nullopt;
     }
     if (t.kind == TypeKind::sym_int && !unbacked.matches(t.offset, seen.integer)) return differ(Aspect::sizes);
@@ -121,8 +126,10 @@ struct Comparison {
     if (holder != kNone)
       return Difference{Aspect::alias,
                         where + ": the rule gives it storage of its own, eager that of " + value_name(holder)};
-    if (std::ranges::find(fresh, seen.storage) != fresh.end())
-      return Difference{Aspect::alias, where + ": shares storage with another result"};
+    const bool known = std::ranges::find(fresh, seen.storage) != fresh.end();
+    if (one_copy && one_copy != seen.storage)
+      return Difference{Aspect::alias, where + ": is no view of the copy that other results show"};
+    if (known && !one_copy) return Difference{Aspect::alias, where + ": shares storage with another result"};
     fresh.push_back(seen.storage);
     return std::nullopt;
   }

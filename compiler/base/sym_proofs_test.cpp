@@ -200,6 +200,10 @@ const Proof kProofs[] = {
      "d // ((a - 1) // c - b + 2) <= d",
      Truth::yes},
     {{"a in 0..", "2*b*((a - 1) // 2) - 2*b*b + 4*b == a"}, "(a - 1) // 2 - b + 2 >= 1", Truth::unknown},
+    {{"a == b - 12", "d < a*b*c"}, "c >= 1", Truth::yes},  // as b*b*c - 12*b*c
+    {{"a == b - 12", "d < a*b*c"}, "d % c < c", Truth::yes},
+    {{"a == b - 12", "d <= a*b*c"}, "c >= 1", Truth::unknown},
+    {{"c in -5..5", "a == b - 12", "d < a*b*c"}, "c >= 1", Truth::unknown},
     {{"a in -5.."}, "a*a >= 0", Truth::yes},
     {{"a in -5.."}, "a*a*a >= 0", Truth::unknown},
 };

@@ -77,7 +77,8 @@ Dim FactsReader::without_quotients(Dim k) const {
 }
 
 // Sizes whose product with others is no less than what is at least 1: of a bound m*x >= y with y >= 1 and m >= 0, x is
-// at least 1, where m*x is all that m is a factor of. Likewise of a product m*x with neither factor below 0.
+// at least 1, where m*x is all that m is a factor of. Likewise of a product m*x with neither factor below 0, and of a
+// monomial m >= 0 whatever x is.
 bool FactsReader::positive_by_product(Dim k) const {
   if (facts_.bounds_.empty() && facts_.rewrites_.empty()) return false;
   SymbolMask mask = symbol_mask(k);
@@ -131,10 +132,17 @@ bool FactsReader::positive_by_product(Dim k) const {
       return t.coefficient > 0 && is_factor(Dim(t.monomial)) && at_least_one(range(monomial_dim(t) - bound.dim));
     });
   };
-  return facts_.bounds_.any_of(mask, by_term) || facts_.rewrites_.any_of(mask, [&](const Facts::Rewrite& equal) {
-    return (is_factor(equal.from) && at_least_one(range(equal.to))) ||
-           (is_factor(equal.to) && at_least_one(range(equal.from)));
-  });
+  auto by_terms = [&](const Facts::Bound& bound) {  // k*x + rest >= 0 with rest <= -1: k is not 0
+    std::vector<Dim> with;
+    for (SumView view(bound.dim); const SymTerm& t : view.terms())
+      if (!divide_monomial(t.monomial, k.node()).is(0)) with.push_back(monomial_dim(t));
+    return with.size() > 1 && at_least_one(range(sum(with) - bound.dim));
+  };
+  return facts_.bounds_.any_of(mask, by_term) || facts_.bounds_.any_of(mask, by_terms) ||
+         facts_.rewrites_.any_of(mask, [&](const Facts::Rewrite& equal) {
+           return (is_factor(equal.from) && at_least_one(range(equal.to))) ||
+                  (is_factor(equal.to) && at_least_one(range(equal.from)));
+         });
 }
 
 // 1 or -1 where that is what the sign of every value is, else 0.

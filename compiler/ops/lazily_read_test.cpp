@@ -52,6 +52,34 @@ TEST(LazilyRead, RulesSeeHowEagersCopiesLie) {
   EXPECT_EQ(of("aten.einsum(\"ij\", [%n])"), "f32[3, 4] strides [8, 2] offset 1");
 }
 
+// Parts that only schemas call fresh are views of the operand, and of one copy of it if that is read lazily.
+TEST(LazilyRead, PartsThatAreSaidToBeFreshAreViewsOfACopy) {
+  auto list_of = [](std::string_view operand) {
+    return parse_graph(
+        "graph @g(%x: f32[3, 4] strides [8, 2] offset 1) {\n  %n = aten._neg_view(%x)\n  %l = "
+        "aten.unsafe_split(" +
+            std::string(operand) + ", 2, 1)\n  %y = lenz.getitem(%l, 1)\n  return %y\n}\n",
+        op_table());
+  };
+  for (const auto& [operand, type] :
+       {std::pair{"%n", "f32[3, 2] strides [4, 1] offset 2"}, std::pair{"%x", "f32[3, 2] strides [8, 2] offset 5"}}) {
+    const auto graph = list_of(operand);
+    const ValueId part = graph->outputs()[0].value();
+    EXPECT_EQ(to_string(graph->type(part)), type);
+    EXPECT_EQ(graph->storage(part) == graph->inputs()[0].value, std::string_view(operand) == "%x");
+    EXPECT_FALSE(laziness(*graph, part).any());
+  }
+}
+
+// A conjugate's real part is no lazy view, and its imaginary part is a negative.
+TEST(LazilyRead, PartsOfConjugates) {
+  const auto graph = parse_graph(
+      "graph @g(%x: c64[3]) {\n  %c = aten._conj(%x)\n  %r = aten.real(%c)\n  %i = aten.imag(%c)\n  return %r, %i\n}\n",
+      op_table());
+  EXPECT_FALSE(laziness(*graph, graph->outputs()[0].value()).any());
+  EXPECT_EQ(laziness(*graph, graph->outputs()[1].value()), (Laziness{.conjugated = false, .negated = true}));
+}
+
 TEST(LazilyRead, WhatIsNegatedIsCopiedIntoNoBools) {
   const std::string head = "graph @g(%x: f32[3], %b: bool[3] mut) {\n  %n = aten._neg_view(%x)\n";
   EXPECT_THROW(result_of(head + "  %y = aten.copy_(%b, %n)\n  return %y\n}\n"), UserError);

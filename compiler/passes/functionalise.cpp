@@ -208,8 +208,11 @@ class Functionaliser {
       again.pop_back();
       const Node& node = graph_.node(id);
       bool view = (node.op->has(Trait::view) || node.op->has(Trait::maybe_view)) && !node.op->decompose.empty();
-      if (!view || !node.op->written_base.empty() || node.op->schema.mutates() ||
-          graph_.storage(node.result()) == node.result() || !classes.is_written(node.result()))
+      // Views of a copy, as a list of them may be, share its memory.
+      const bool alone = graph_.storage(node.result()) == node.result() &&
+                         !(view && node.result_count && graph_.type(node.result()).kind == TypeKind::list);
+      if (!view || !node.op->written_base.empty() || node.op->schema.mutates() || alone ||
+          !classes.is_written(node.result()))
         continue;
       NodeId after = graph_.previous(id);
       if (!context_.allow("view") || !expand_node(graph_, id)) continue;

@@ -1,9 +1,11 @@
 #include "compiler/passes/runner.h"
 
+#include <algorithm>
 #include <chrono>
 #include <nlohmann/json.hpp>
 
 #include "compiler/graph/equal.h"
+#include "compiler/graph/infer.h"
 #include "compiler/graph/text.h"
 #include "compiler/graph/verify.h"
 
@@ -17,8 +19,32 @@ size_t nodes_of(const Graph& graph) {
   return count;
 }
 
+// What a sub-graph assumes now, its callers have to assume too: a definition in it may have decided what sizes are
+// like.
+void assume_what_subgraphs_do(Graph& graph) {
+  graph.for_each_node([&](NodeId id) {
+    const Node& node = graph.node(id);
+    if (std::ranges::none_of(node.arguments(), [](const Arg& a) { return a.kind == ArgKind::graph; })) return;
+    SmallVec<const Type*, 4> have;
+    for (uint16_t i = 0; i < node.result_count; ++i) have.push_back(&graph.type(node.result(i)));
+    Infer infer(graph.shared_context(), graph.ops(), *node.op, node.arguments(), graph.types(), graph.assumptions);
+    infer.owner = &graph;
+    try {
+      infer.run_as(have);
+    } catch (const UserError& refused) {
+      throw Unsupported("a sub-graph relies on what its caller knows not to hold: " + refused.message());
+    }
+  });
+}
+
 void apply(const Pass& pass, Graph& graph, PassContext& context) {
-  for (const auto& sub : graph.subgraphs) apply(pass, *sub, context);
+  bool assumes_more = false;
+  for (const auto& sub : graph.subgraphs) {
+    const size_t before = sub->assumptions.guards().size();
+    apply(pass, *sub, context);
+    assumes_more = assumes_more || sub->assumptions.guards().size() > before;
+  }
+  if (assumes_more) assume_what_subgraphs_do(graph);
   pass.run(graph, context);
 }
 

@@ -25,6 +25,11 @@ bool collapsible(const loops::Program& program, const loops::Nest& nest, std::sp
   loops::IndexSpace space(program.context->syms, facts);
   for (const Axis& a : axes) space.add_axis(a.symbol, a.extent);
   if (space.mentions_axis(outer.extent) || space.mentions_axis(inner.extent)) return false;
+  // How far a part goes hangs on which one it is: its number has to be an axis around the nest.
+  if (std::ranges::any_of(nest.axes, [&](const Axis& a) {
+        return mentions(a.extent, outer.symbol) || mentions(a.extent, inner.symbol);
+      }))
+    return false;
   auto one = [&](Dim value) { return space.mergeable(k, value); };
   for (const loops::Instr& i : nest.body) {
     if (i.ordered) return false;

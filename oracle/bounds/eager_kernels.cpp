@@ -4,6 +4,9 @@
 #include <ATen/Functions.h>
 #include <ATen/TensorOperators.h>
 
+#include <algorithm>
+#include <limits>
+
 #include "compiler/graph/host_kernels.h"
 #include "compiler/scalar/rounding.h"
 #include "oracle/bounds/elementwise.h"
@@ -248,6 +251,28 @@ at::Tensor leans_beside_kernels(std::span<const Outcome> kernels, size_t at, Dty
   }
   return lean;
 }
+
+// A lean says of a finite error by how much it is shorter on one side, and of an infinite one how far that side goes.
+// Where a kernel's infinity has made the error infinite, right numbers go as far to the other side as they did.
+at::Tensor leans_of_excused(std::span<const Outcome> kernels, size_t at, const Planes& was, const Planes& made) {
+  if (!was.lean.defined() || !made.error.defined()) return was.lean;
+  const Numbers before(was.error, was.value), errors(made.error, was.value), leans(was.lean, was.value);
+  const at::Tensor lean = plane_like(was.value);
+  double* l = numbers_of(lean);
+  for (int64_t i = 0; i < lean.numel(); ++i) l[i] = std::isinf(errors[i]) && !std::isinf(before[i]) ? 0 : leans[i];
+  constexpr double kLeast = std::numeric_limits<double>::denorm_min();
+  for (const Outcome& kernel : kernels) {
+    const std::vector<at::Tensor> results = leaves(kernel.results);
+    if (at >= results.size() || results[at].sizes() != was.value.sizes()) return {};
+    const Numbers given(results[at], results[at]);
+    for (int64_t i = 0; i < lean.numel(); ++i) {
+      if (!std::isinf(errors[i]) || std::isinf(before[i]) || !std::isinf(given[i])) continue;
+      const Reach reach = leaning(before[i], leans[i]);
+      l[i] = given[i] < 0 ? -std::max(reach.above, kLeast) : std::max(reach.below, kLeast);
+    }
+  }
+  return lean;
+}
 }  // namespace
 
 void excuse_definition(FlowContext& in, const Call& call, const Outcome& defined) {
@@ -270,7 +295,9 @@ void excuse_definition(FlowContext& in, const Call& call, const Outcome& defined
         end = either(end, at_range_end(made[i].to(t.scalar_type()), dtype));
     if (!has_any(end)) continue;
     Planes p = in.store.read(t);
+    const Planes was = p;
     const bool excused = excuse(in, call.op->full_name, end, apart_from(kernels, i, t), p);
+    if (excused) p.lean = leans_of_excused(kernels, i, was, p);
     if (excused || p.lean.defined())
       in.store.write(t, p.error, p.ambiguous, leans_beside_kernels(kernels, i, dtype, p, end));
   }

@@ -288,6 +288,8 @@ void read_by_open_indices(FlowContext& in, const Call& call, const Outcome& resu
     const std::vector<at::Tensor> other = with(indices, false),
                                   off = floats ? with(indices, true) : std::vector<at::Tensor>{};
     if (other.size() != 1 || (floats && off.size() != 1)) return mark_unknown(in, results.results);  // refused
+    // How much a mask takes is open with it.
+    if (other[0].sizes() != made[0].sizes()) return mark_unknown(in, results.results);
     const at::Tensor apart = magnitude(other[0] - made[0]);
     const at::Tensor same = other[0].eq(made[0]).logical_or(other[0].ne(other[0]).logical_and(made[0].ne(made[0])));
     at::Tensor away = nothing_where(same, apart, 0);
@@ -304,7 +306,9 @@ void read_by_open_indices(FlowContext& in, const Call& call, const Outcome& resu
       });
     };
     const std::vector<at::Tensor> first = numbered(0), second = numbered(1);
-    if (first.size() != 1 || second.size() != 1) return mark_unknown(in, results.results);
+    if (first.size() != 1 || second.size() != 1 || first[0].sizes() != made[0].sizes() ||
+        second[0].sizes() != made[0].sizes())
+      return mark_unknown(in, results.results);
     error = nothing_where(first[0] != second[0], error, kInf);
   }
   settle(in, made[0], error, error > 0);

@@ -33,6 +33,8 @@ Row except(std::string_view why, Row row) {
   return row;
 }
 constexpr std::string_view kFormat = "channels-last: the CPU keeps it, libtorch's meta device says contiguous";
+#define LENZ_GOES_ROUND \
+  "a pad that one side cuts and the other repeats may go round more than once: `a circular padding goes round`"
 constexpr std::string_view kShuffled =
     "channels-last: the CPU keeps it, and has no kernel for float8: `not implemented for 'Float8`; libtorch's meta "
     "device says contiguous";
@@ -423,7 +425,8 @@ void paddings(RowSink& t) {
               with(looped(kConstantPadLoops, row_of(movement | core, rule::constant_pad, make::constant_pad, kRaises)),
                    kCopied)));
   t.row("pad(Tensor self, SymInt[] pad, str mode=\"constant\", float? value=None) -> Tensor",
-        meaning(R"($dims = len($pad) // 2
+        meaning(
+            R"($dims = len($pad) // 2
                    if $mode == "constant" {
                      if given($value) { return aten.constant_pad_nd(%self, $pad, $value) }
                      return aten.constant_pad_nd(%self, $pad)
@@ -437,12 +440,11 @@ void paddings(RowSink& t) {
                    if $dims == 1 { return aten.replication_pad1d(%self, $pad) }
                    if $dims == 2 { return aten.replication_pad2d(%self, $pad) }
                    return aten.replication_pad3d(%self, $pad))",
-                fitting("value:result/pad", except(kFormat, row_of(movement, rule::pad, make::pad, kRaises)))));
-  t.row(
-      "_pad_circular(Tensor self, SymInt[] pad) -> Tensor",
-      except(
-          "a pad that one side cuts and the other repeats may go round more than once: `a circular padding goes round`",
-          meaning(R"(
+            fitting("value:result/pad",
+                    except("channels-last: the CPU keeps it, libtorch's meta device says contiguous; " LENZ_GOES_ROUND,
+                           row_of(movement, rule::pad, make::pad, kRaises)))));
+  t.row("_pad_circular(Tensor self, SymInt[] pad) -> Tensor",
+        except(LENZ_GOES_ROUND, meaning(R"(
             $n = len($pad) // 2
             $lead = rank(%self) - $n
             $sizes = drop(shape(%self), $lead)
@@ -452,7 +454,7 @@ void paddings(RowSink& t) {
                 max(at($sizes, %k) + min(at($pad, 2 * ($n - 1 - %k)), 0) + min(at($pad, 2 * ($n - %k) - 1), 0), 1)),
                 min(at($pad, 2 * ($n - 1 - %k)), 0)), concat([at(result_shape(), $lead + %k)], list($n - 1 - %k, 1))))
             return aten.index.Tensor(%self, concat(list($lead, none), %places)))",
-                  row_of(movement, rule::circular_pad, make::circular_pad, kRaises))));
+                                        row_of(movement, rule::circular_pad, make::circular_pad, kRaises))));
   t.row(
       "pad_sequence(Tensor[] sequences, bool batch_first=False, float padding_value=0., str padding_side=\"right\") "
       "-> Tensor",

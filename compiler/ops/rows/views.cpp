@@ -376,15 +376,21 @@ void lists(RowSink& t) {
                    if $n == 0 { return aten.split_with_sizes(%self, list($chunks, 0), $dim) }
                    return aten.split(%self, ($n + $chunks - 1) // $chunks, $dim))",
                 like_split(rule::views<at::chunked>, make::chunk, "chunks below 1")));
-  // These claim fresh results, and share the storage all the same.
-  t.row("unsafe_split.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]",
-        meaning("return aten.split(%self, $split_size, $dim)", split));
-  t.row("unsafe_split_with_sizes(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]",
-        meaning("return aten.split_with_sizes(%self, $split_sizes, $dim)",
-                like_split(rule::views<at::split_with_sizes>, make::split_sizes, kSum)));
-  t.row("unsafe_chunk(Tensor self, int chunks, int dim=0) -> Tensor[]",
-        meaning("return aten.chunk(%self, $chunks, $dim)",
-                like_split(rule::views<at::chunked>, make::chunk, "chunks below 1")));
+  // These claim fresh results, and share the storage all the same; but that of a copy, where eager hands one over.
+  auto unsafe = [&](std::string_view schema, void (*infer)(Infer&), Make generate, std::string_view call,
+                    std::string_view raises) {
+    Row row = like_split(infer, generate, raises);
+    row.traits = maybe_view | movement;
+    t.row(schema,
+          meaning("if lazy(%self) { %x = aten.clone(%self) } else { %x = %self } return " + std::string(call), row));
+  };
+  unsafe("unsafe_split.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]", rule::maybe_views<at::split>,
+         make::split, "aten.split(%x, $split_size, $dim)", split.raises);
+  unsafe("unsafe_split_with_sizes(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]",
+         rule::maybe_views<at::split_with_sizes>, make::split_sizes, "aten.split_with_sizes(%x, $split_sizes, $dim)",
+         kSum);
+  unsafe("unsafe_chunk(Tensor self, int chunks, int dim=0) -> Tensor[]", rule::maybe_views<at::chunked>, make::chunk,
+         "aten.chunk(%x, $chunks, $dim)", "chunks below 1");
   t.row("tensor_split.sections(Tensor(a -> *) self, SymInt sections, int dim=0) -> Tensor(a)[]",
         meaning(R"($n = size(%self, $dim) // $sections
                    $more = size(%self, $dim) % $sections

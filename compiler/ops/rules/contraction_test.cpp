@@ -50,5 +50,20 @@ TEST(Contraction, ConvolutionsHaveTheDimsOfTheirNames) {
     EXPECT_THROW(parse_graph(of(op, "1, 1, 1, 1"), op_table()), UserError) << op;
 }
 
+// Of nothing eager asks no kernel, which is who refuses dilations of 0, and integers that are dilated.
+TEST(Contraction, ConvolutionsOfNothingAreAskedLess) {
+  auto of = [](std::string_view batch, std::string_view dtype, std::string_view dilation) {
+    const std::string d(dtype);
+    return "graph @g(%x: " + d + "[" + std::string(batch) + ", 2, 6, 5], %w: " + d +
+           "[2, 1, 3, 1]) { %y = aten.convolution(%x, %w, none, [1, 2], [0, 0], " + std::string(dilation) +
+           ", false, [0, 0], 2) return %y }";
+  };
+  EXPECT_EQ(type(*parse_graph(of("0", "f32", "[0, 1]"), op_table())), "f32[0, 2, 6, 3]");
+  EXPECT_EQ(type(*parse_graph(of("0", "i32", "[2, 1]"), op_table())), "i32[0, 2, 2, 3]");
+  EXPECT_THROW(parse_graph(of("1", "f32", "[0, 1]"), op_table()), UserError);
+  EXPECT_THROW(parse_graph(of("1", "i32", "[2, 1]"), op_table()), UserError);
+  EXPECT_THROW(parse_graph(of("0", "f32", "[1, -1]"), op_table()), UserError);
+}
+
 }  // namespace
 }  // namespace lenz

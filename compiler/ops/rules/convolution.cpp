@@ -112,17 +112,19 @@ DimVec convolved_sizes(Infer& in) {
              "the channels don't divide into the groups");
   const bool nothing = !transposed && in.is_zero(input.sizes()[1]);  // of which eager makes nothing, not the bias
   DimVec sizes{input.sizes()[0], nothing ? Dim(0) : out_channels};
-  bool plainly = is_integral(input.dtype, true) && input.dtype != Dtype::i64;
+  // Of nothing no kernel is asked, which is who refuses the rest.
+  auto asks_no_kernel = [&] { return in.is_zero(input.sizes()[0]) || in.is_zero(input.sizes()[1]); };
+  const bool plainly = is_integral(input.dtype, true) && input.dtype != Dtype::i64 && !asks_no_kernel();
   in.require(!plainly || !transposed, "of integers, only i64 can be transposed");
   for (size_t i = 0; i < dims; ++i) {
     in.require(gt(stride[i], 0), "`stride` must be positive");
     in.require(ge(padding[i], 0), "`padding` must not be negative");
-    in.require(gt(dilation[i], 0), "`dilation` must be positive");
+    in.require(ge(dilation[i], 0), "`dilation` must not be negative");
+    in.require(!in.is_zero(dilation[i]) || asks_no_kernel(), "`dilation` must be positive");
     if (plainly) in.require(eq(dilation[i], 1), "of integers, only i64 can be dilated");
     in.require(ge(extra[i], 0), "`output_padding` must not be negative");
     in.require(gt(weight.sizes()[i + 2], 0), "the kernel must not be empty");
-    if (!in.decide(gt(input.sizes()[i + 2], 0)))
-      in.require(in.is_zero(input.sizes()[0]) || in.is_zero(input.sizes()[1]), "only batch or channels may be empty");
+    if (!in.decide(gt(input.sizes()[i + 2], 0))) in.require(asks_no_kernel(), "only batch or channels may be empty");
     Dim size = input.sizes()[i + 2], reach = dilation[i] * (weight.sizes()[i + 2] - 1);
     if (transposed) {
       in.require(lt(extra[i], max(stride[i], dilation[i])), "`output_padding` must be below stride or dilation");

@@ -137,6 +137,11 @@ const Type* list_type(Infer& in, const std::vector<TensorType>& elements) {
 
 void alias_list(Infer& in, const std::vector<TensorType>& views) { in.alias(list_type(in, views), in.arg(0).value()); }
 
+void maybe_alias_list(Infer& in, ViewList views) {
+  if (!is_read_lazily(in, 0)) return alias_list(in, views(in, in.tensor(0)));
+  in.result(list_type(in, views(in, copied_if_lazy(in, 0))));
+}
+
 void fresh_list(Infer& in, const std::vector<TensorType>& views) {
   std::vector<TensorType> fresh;
   for (const TensorType& t : views) fresh.push_back(contiguous_like(t));

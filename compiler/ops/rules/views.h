@@ -61,6 +61,8 @@ std::vector<TensorType> unbound(Infer& in, const Type& t);
 // The whole of a list's types as results that alias operand 0.
 void alias_list(Infer& in, const std::vector<TensorType>& views);
 void fresh_list(Infer& in, const std::vector<TensorType>& views);  // contiguous copies
+// Of what is lazily conjugated, or negated, views of one copy of it; else views of the operand.
+void maybe_alias_list(Infer& in, ViewList views);
 
 template <View V>
 void view(Infer& in) {
@@ -73,6 +75,10 @@ void view_copy(Infer& in) {
 template <ViewList V>
 void views(Infer& in) {
   alias_list(in, V(in, in.tensor(0)));
+}
+template <ViewList V>
+void maybe_views(Infer& in) {
+  maybe_alias_list(in, V);
 }
 template <ViewList V>
 void views_copy(Infer& in) {
