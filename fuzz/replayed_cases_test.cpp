@@ -131,5 +131,29 @@ graph @fuzzed(
 )");
 }
 
+// What a definition in a branch decides of sizes, whoever calls the branch has to know: a diagonal's length.
+TEST(ReplayedCases, SizesThatADefinitionInABranchDecides) {
+  expect_to_hold(R"(# fuzz: values=ordinary seed=0 sizes=s0=9 target=avx2
+graph @guards_of_a_branch(
+    %x: u8[s0, 6] init integers(0, 4, seed=0),
+    %p: f32[] init uniform(-2.0, 2.0, seed=1)
+) where s0 in 2..64 {
+  %b = aten.any(%p)
+  %y = lenz.cond(%b, @yes, @no, [%x])
+  return %y
+}
+
+graph @yes(%x: u8[s0, 6]) where s0 in 2..64 {
+  %y = aten.trace(%x)
+  return %y
+}
+
+graph @no(%x: u8[s0, 6]) where s0 in 2..64 {
+  %y = aten.sum(%x)
+  return %y
+}
+)");
+}
+
 }  // namespace
 }  // namespace lenz::fuzz

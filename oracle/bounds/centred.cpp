@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "compiler/graph/alias.h"
+#include "compiler/ops/looks_at_memory.h"
 #include "oracle/bounds/flow_parts.h"
 #include "oracle/bounds/middles.h"
 #include "oracle/bounds/plane_numbers.h"
@@ -104,6 +105,7 @@ Planes seen_from(const at::Tensor& value, const Planes& middle, Dtype dtype) {
 
 Outcome flow_about_middles(FlowContext& in, const Call& call, const Flow& flow) {
   if (!in.errors || !in.store.leans() || !gives_floats_alone(call) || !leans(in, call)) return flow(in, call);
+  if (looks_at_memory(*call.op)) return flow(in, call);  // which middles don't share with what they are the middles of
   FlowContext values = in;
   values.errors = false;
   Outcome out = flow(values, call);
