@@ -118,6 +118,7 @@ class KernelEmitter {
   llvm::Value* points_before_a_line(const Frame& frame);
   Frame lanes_at(const Frame& frame, llvm::Value* base, bool whole_vectors = true);
   llvm::Value* below(llvm::Value* numbers, llvm::Value* limit);  // in each lane
+  llvm::Value* first_lanes(llvm::Value* number);
   void find_next();
   void fetch_next(std::vector<Frame>& frames);
   void fetch_rows_ahead(const loops::Axis& along, std::vector<Frame>& frames);
