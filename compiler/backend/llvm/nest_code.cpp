@@ -26,6 +26,7 @@ void KernelEmitter::begin(const Nest& n) {
   for (const Axis& a : n.axes)
     if (a.lanes > 1) lane_axis_ = &a;
   lanes_ = lane_axis_ ? static_cast<int>(lane_axis_->lanes) : 1;
+  points_.emplace(points_of(n));
   narrow_.emplace(b_, target_, 1, shares_rows_);
   wide_.emplace(b_, target_, lanes_, shares_rows_);
   find_levels();
@@ -39,6 +40,17 @@ void KernelEmitter::begin(const Nest& n) {
       if (&a != lane_axis_ && a.unroll == lane_axis_->lanes) row_axis_ = &a;
 }
 
+// A tile's extent hangs on which one it is: there are as many points as it has at most.
+loops::IndexSpace KernelEmitter::points_of(const Nest& n) const {
+  loops::IndexSpace made(program_.context->syms, program_.assumptions.known());
+  for (const auto* axes : {&kernel_.axes, &n.axes})
+    for (const Axis& a : *axes) {
+      const auto most = made.mentions_axis(a.extent) ? made.range(a.extent).high : std::nullopt;
+      made.add_axis(a.symbol, most ? Dim(*most) : a.extent);
+    }
+  return made;
+}
+
 void KernelEmitter::nest(const Nest& n, const DimCode& outside) {
   for (const auto* axes : {&kernel_.axes, &n.axes})
     for (const Axis& a : *axes)
@@ -46,6 +58,7 @@ void KernelEmitter::nest(const Nest& n, const DimCode& outside) {
   begin(n);
   find_next();
   Frame frame{std::vector<Val>(n.body.size()), {}, outside, nullptr, nullptr};
+  frame.dims.at_points(&*points_);
   Axes outer, inner;
   for (const Axis& a : n.axes) {
     if (&a == lane_axis_) continue;
