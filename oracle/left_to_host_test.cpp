@@ -50,5 +50,29 @@ TEST(LeftToHost, SeveralResultsAndIndices) {
       "  %y = aten.add(%e, 1.0)\n  return %m, %at, %c, %y\n}\n");
 }
 
+// By another kernel than eager's own, which is left what that one does not take.
+void expect_same_volume(const std::string& inputs, const std::string& how) {
+  const std::string text = "graph @g(" + inputs +
+                           ", %w: f32[4, 4, 3, 2, 3], %b: f32[4]) {\n  %y = aten.conv3d(%x, %w, %b" + how +
+                           ")\n  return %y\n}\n";
+  auto graph = parse_graph(text, op_table());
+  const loops::Program program = to_loops(*graph, {}, {.products_outside = true});
+  EXPECT_THAT(loops::print(program), testing::HasSubstr("extern %y = aten.convolution")) << text;
+  Boxed boxed(DeviceKind::cpu);
+  Binding binding;
+  complete(binding, *graph);
+  const InputSource source(*graph, binding, Values::ordinary, 1);
+  Trial trial(*graph, boxed, source, binding, {});
+  const auto wrong = trial.out_of_bounds(trial.on_loops(program), how_run(program));
+  EXPECT_FALSE(wrong) << text << (wrong ? wrong->summary() : "");
+}
+
+TEST(LeftToHost, OneVolume) {
+  for (const char* lies : {"", " strides [4320, 1, 360, 36, 4]"})
+    for (const char* how : {"", ", stride=[1, 2, 3]", ", padding=[2, 0, 1]", ", dilation=[1, 3, 2], padding=[1, 1, 1]",
+                            ", stride=[2, 2, 2], padding=[0, 3, 1], dilation=[2, 1, 1]"})
+      expect_same_volume(std::string("%x: f32[1, 4, 12, 10, 9]") + lies, how);
+}
+
 }  // namespace
 }  // namespace lenz::oracle

@@ -58,9 +58,44 @@ bool lies_so(const at::Tensor& made, const std::vector<int64_t>& strides, int64_
 }  // namespace
 
 namespace {
+// One small volume of f32 eager convolves by itself, in several times as long as oneDNN's kernel takes. Not given: it
+// is none, or that kernel is not there.
+std::optional<at::Tensor> volume_convolved(const loops::Extern& node, std::span<const RunValue> values,
+                                           const SymValues& symbols) {
+  constexpr size_t kBias = 2, kStride = 3, kPadding = 4, kDilation = 5, kTransposed = 6, kGroups = 8;
+  constexpr int64_t kLeast = 2048;  // elements: of fewer, what the kernel is looked up by takes longer
+  const at::Tensor x = values[node.args[0].value()]->value.toTensor(),
+                   w = values[node.args[1].value()]->value.toTensor();
+  if (x.dim() != 5 || x.scalar_type() != at::kFloat || w.scalar_type() != at::kFloat || x.size(0) != 1)
+    return std::nullopt;
+  if (x.numel() < kLeast || w.numel() == 0 || !at::globalContext().userEnabledMkldnn()) return std::nullopt;
+  if (node.args[kTransposed].boolean() || !node.args[kGroups].dim().is(1)) return std::nullopt;
+  auto list = [&](size_t i) {
+    std::vector<int64_t> made;
+    for (Dim d : node.args[i].dim_list()) made.push_back(evaluate(d, symbols).value());
+    made.resize(3, made.at(0));  // one number stands for all
+    return made;
+  };
+  const auto stride = list(kStride), padding = list(kPadding), dilation = list(kDilation);
+  for (int64_t d = 0; d < 3; ++d)  // what there is no result of is for the op to refuse
+    if (x.size(d + 2) + 2 * padding[d] < dilation[d] * (w.size(d + 2) - 1) + 1 || w.size(d + 2) > x.size(d + 2))
+      return std::nullopt;
+  std::optional<at::Tensor> bias;
+  if (!node.args[kBias].is_none()) bias = values[node.args[kBias].value()]->value.toTensor();
+  return at::mkldnn_convolution(x, w, bias, padding, stride, dilation, 1);
+}
+
 // What ATen has an op for, or the kernel of our own op.
 Outcome outcome_of(const loops::Extern& node, Boxed& boxed, std::span<const RunValue> values,
                    const SymValues& symbols) {
+  std::optional<at::Tensor> volume;
+  if (node.op->full_name == "aten.convolution")  // op name: libtorch has another kernel for it
+    boxed.within([&] { volume = allocated([&] { return volume_convolved(node, values, symbols); }); });
+  if (volume) {
+    Outcome out;
+    out.results.push_back(hold(std::move(*volume)));
+    return out;
+  }
   if (node.op->full_name != "lenz.attention")  // op name: the one op of ours that hosts have a kernel for
     return boxed.run(*node.op, node.args, values, symbols);
   auto tensor = [&](size_t i) { return values[node.args[i].value()]->value.toTensor(); };

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <regex>
+
 #include "compiler/driver/compile.h"
 #include "compiler/graph/text.h"
 #include "compiler/loops/interpret.h"
@@ -40,6 +42,17 @@ TEST(Columns, HalfOfTheRegistersAreSums) {
   EXPECT_THAT(text("avx512", summed(300, 1024, "%x", "f64")), ContainsRegex("lanes 8 unroll 16, reduce"));
   EXPECT_THAT(text("avx512", summed(300, 1024, "%e")),
               ContainsRegex("lanes 16 unroll 4, reduce"));  // it needs registers
+}
+
+// Of tiles that have fewer columns than so many registers, no vector is left to walk its rows alone.
+TEST(Columns, OfATileThatEndsSomewhereAreOneTurn) {
+  const std::string open =
+      "graph @g(%x: f32[s0, s1]) where s0 in 2..9000, s1 in 2..9000 {\n  %y = aten.OP\n  return %y\n}\n";
+  auto text = [&](const std::string& op) {
+    return loops::print(scheduled(std::regex_replace(open, std::regex("OP"), op), cpu_target("avx512", 1)));
+  };
+  EXPECT_THAT(text("softmax(%x, 0)"), ContainsRegex("min\\(64, .*lanes 16 unroll 4, reduce .*amax"));
+  EXPECT_THAT(text("amax(%x, [0])"), ContainsRegex("min\\(256, .*lanes 16 unroll 16, reduce"));
 }
 
 // Rows that data name lie in no order: what is contiguous in each of them are its columns.

@@ -137,7 +137,12 @@ void KernelMaker::add_lanes(Nest& nest) const {
   const bool wide = columns && facts_of(nest).cost <= kFewOfColumn && !in_steps(program_, nest, axis);
   const uint32_t unrolled = !reduces ? 2 : wide ? target_.registers() / 2 : 4;
   const size_t body = nest.body.size() * static_cast<size_t>(std::max<int64_t>(1, loops::few_inner_points(nest)));
-  while (axis.unroll < unrolled && body * axis.unroll * 2 <= kMostUnrolled) axis.unroll *= 2;
+  // Of an axis whose end is open no more than its tile has: less than a turn would go vector by vector.
+  const auto most_points = program_.assumptions.known().range(axis.extent).high;
+  auto fits = [&](uint32_t turns) {
+    return axis.extent.is_constant() || !most_points || int64_t{turns} * axis.lanes <= *most_points;
+  };
+  while (axis.unroll < unrolled && body * axis.unroll * 2 <= kMostUnrolled && fits(axis.unroll * 2)) axis.unroll *= 2;
 }
 
 }  // namespace lenz::schedule

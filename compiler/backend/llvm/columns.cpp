@@ -238,6 +238,7 @@ void KernelEmitter::make_columns(const DimCode& outside) {
     Columns columns = of_columns();
     if (columns.tables.empty() && columns.windows.empty()) continue;
     Frame frame{std::vector<Val>(n.body.size()), {}, outside, nullptr, nullptr};
+    frame.dims.at_points(&*points_);
     const int64_t extent = lane_axis_->extent.constant(), vectors = (extent + lanes_ - 1) / lanes_;
     int64_t points = 1;
     for (const Axis* a : columns.inner) points *= a->extent.constant();

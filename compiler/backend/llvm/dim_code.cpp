@@ -31,6 +31,16 @@ std::optional<std::pair<Dim, llvm::Value*>> DimCode::less_known(Dim dim, size_t 
   return std::nullopt;
 }
 
+// How often the divisor is added to get a number of 31 bits, of which one is left for points further on; none: that is
+// not proved of any.
+std::optional<int64_t> DimCode::shift_to_half(Dim dim, int64_t divisor) const {
+  constexpr int64_t kMost = int64_t{1} << 29;
+  if (points_ == nullptr || divisor < 1 || divisor > kMost) return std::nullopt;
+  const Range range = points_->range(dim);
+  if (!range.low || *range.low < -kMost || !range.high || *range.high >= kMost) return std::nullopt;
+  return *range.low < 0 ? (divisor - 1 - *range.low) / divisor : 0;
+}
+
 bool DimCode::varies(Dim dim) const {
   bool found = false;
   if (!dim.is_constant())
@@ -68,6 +78,19 @@ llvm::Value* DimCode::operator()(Dim dim) {
     llvm::Value *a = (*this)(x), *b = (*this)(y);
     both(a, b);
     return make(a, b);
+  };
+  // Lanes of 64 bits have no product's upper half to divide by, and go one by one; those of 32 have.
+  auto in_halves = [&](Dim x, Dim y, bool quotient) -> llvm::Value* {
+    const auto shift = y.is_constant() && varies(x) ? shift_to_half(x, y.constant()) : std::nullopt;
+    if (!shift) return nullptr;
+    llvm::Value* whole = (*this)(x);
+    llvm::Type* type = whole->getType();
+    auto* half = llvm::FixedVectorType::get(builder_->getInt32Ty(), static_cast<unsigned>(lanes_));
+    auto constant = [](llvm::Type* of, int64_t n) { return llvm::ConstantInt::get(of, static_cast<uint64_t>(n)); };
+    llvm::Value *a = builder_->CreateTrunc(builder_->CreateAdd(whole, constant(type, *shift * y.constant())), half),
+                *b = constant(half, y.constant());
+    if (!quotient) return builder_->CreateZExt(builder_->CreateURem(a, b), type);
+    return builder_->CreateSub(builder_->CreateZExt(builder_->CreateUDiv(a, b), type), constant(type, *shift));
   };
   // Rounded down: the machine's division rounds to zero.
   auto divided = [&](llvm::Value* a, llvm::Value* b, bool quotient) -> llvm::Value* {
@@ -114,9 +137,11 @@ llvm::Value* DimCode::operator()(Dim dim) {
       return total;
     }
     case SymKind::floor_div:
+      if (llvm::Value* made = in_halves(parts.operands[0], parts.operands[1], true)) return made;
       return binary([&](llvm::Value* a, llvm::Value* b) { return divided(a, b, true); }, parts.operands[0],
                     parts.operands[1]);
     case SymKind::mod:
+      if (llvm::Value* made = in_halves(parts.operands[0], parts.operands[1], false)) return made;
       return binary([&](llvm::Value* a, llvm::Value* b) { return divided(a, b, false); }, parts.operands[0],
                     parts.operands[1]);
     case SymKind::min:

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "compiler/base/sym.h"
+#include "compiler/loops/index_algebra.h"
 
 namespace llvm {
 class IRBuilderBase;
@@ -21,6 +22,8 @@ class DimCode {
   explicit DimCode(llvm::IRBuilderBase& builder, int lanes) : builder_(&builder), lanes_(lanes) {}
 
   void lanes(int count) { lanes_ = count; }  // of the vectors that symbols stand for
+  // At the points of these axes, which have to outlive it, for what is proved of ranges there. Null: of none.
+  void at_points(const loops::IndexSpace* points) { points_ = points; }
   // A symbol, or an expression that has a value already.
   void bind(Dim dim, llvm::Value* value);
   bool bound(Dim symbol) const { return values_.contains(symbol.node()); }
@@ -33,10 +36,12 @@ class DimCode {
 
  private:
   std::optional<std::pair<Dim, llvm::Value*>> less_known(Dim dim, size_t terms) const;
+  std::optional<int64_t> shift_to_half(Dim dim, int64_t divisor) const;
   llvm::Value* scaled(llvm::Value* of, SymFn function, double factor);
   llvm::Value* both(llvm::Value*& a, llvm::Value*& b);  // splats the scalar one of the two
   llvm::IRBuilderBase* builder_;
   int lanes_;
+  const loops::IndexSpace* points_ = nullptr;
   std::unordered_map<const SymNode*, llvm::Value*> values_;
   std::vector<Dim> sums_;  // of those: what longer sums may have in them
 };

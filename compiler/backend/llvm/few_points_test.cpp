@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <regex>
+
 #include "compiler/backend/llvm/compile_kernels.h"
 #include "compiler/backend/llvm/same_bits_test.h"
 #include "compiler/loops/text.h"
@@ -62,6 +64,28 @@ TEST(FewPoints, AreNoWholeSquare) {
   EXPECT_LT(times("shufflevector", turned(61, 3)), times("shufflevector", turned(61, 61)));
   for (int rows : {1, 3, 4})
     for (int columns : {1, 3, 5}) expect_same(turned(rows, columns), {numbers({columns, rows})});
+}
+
+// What is left of columns of an open number walks their rows once, in as many copies as have a column.
+TEST(FewPoints, AreColumnsAtOnce) {
+  const std::string text = R"(loops @columns where s0 in 0..100, s1 in 0..100 {
+  input %x: f32[s0, s1] placed
+  temp %s: f32[s1] placed
+  kernel {
+    for i < s1 lanes 4 unroll 8, reduce j < s0 {
+      %0 = load %x[j, i]
+      %1 = reduce sum %0
+      store %s[i] = %1
+    }
+  }
+  return %s
+}
+)";
+  const std::string few = std::regex_replace(text, std::regex("unroll 8"), "unroll 4");
+  EXPECT_EQ(times("fadd", few), 4u + 1) << "one vector after another";
+  EXPECT_EQ(times("fadd", text), 8u + 2 + 4 + 6 + 8);
+  for (int64_t n = 0; n < 70; ++n) expect_same(text, {numbers({3, n})});
+  expect_same(text, {numbers({0, 21})});
 }
 
 }  // namespace

@@ -118,6 +118,7 @@ class KernelEmitter {
   llvm::Value* points_before_a_line(const Frame& frame);
   Frame lanes_at(const Frame& frame, llvm::Value* base, bool whole_vectors = true);
   llvm::Value* below(llvm::Value* numbers, llvm::Value* limit);  // in each lane
+  llvm::Value* first_lanes(llvm::Value* number);
   void find_next();
   void fetch_next(std::vector<Frame>& frames);
   void fetch_rows_ahead(const loops::Axis& along, std::vector<Frame>& frames);
@@ -227,6 +228,7 @@ class KernelEmitter {
     std::vector<InLanes> addresses;
   };
   AlongLanes& along_lanes() const;
+  loops::IndexSpace points_of(const loops::Nest& n) const;
   const InLanes& in_lanes_at(Dim address, bool from_whole_vectors) const;
 
   // Lanes at fixed distances (windows.cpp).
@@ -266,6 +268,7 @@ class KernelEmitter {
   const loops::Axis* row_axis_ = nullptr;  // of squares, if the nest runs in squares
   int lanes_ = 1;
   mutable std::optional<AlongLanes> along_lanes_;
+  std::optional<loops::IndexSpace> points_;
   std::optional<ScalarCode> narrow_, wide_;
   std::vector<bool> inner_, late_, store_inner_;
   std::vector<Reading> next_;       // what to fetch for the kernel's next point

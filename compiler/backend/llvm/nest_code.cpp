@@ -26,6 +26,7 @@ void KernelEmitter::begin(const Nest& n) {
   for (const Axis& a : n.axes)
     if (a.lanes > 1) lane_axis_ = &a;
   lanes_ = lane_axis_ ? static_cast<int>(lane_axis_->lanes) : 1;
+  points_.emplace(points_of(n));
   narrow_.emplace(b_, target_, 1, shares_rows_);
   wide_.emplace(b_, target_, lanes_, shares_rows_);
   find_levels();
@@ -39,6 +40,17 @@ void KernelEmitter::begin(const Nest& n) {
       if (&a != lane_axis_ && a.unroll == lane_axis_->lanes) row_axis_ = &a;
 }
 
+// A tile's extent hangs on which one it is: there are as many points as it has at most.
+loops::IndexSpace KernelEmitter::points_of(const Nest& n) const {
+  loops::IndexSpace made(program_.context->syms, program_.assumptions.known());
+  for (const auto* axes : {&kernel_.axes, &n.axes})
+    for (const Axis& a : *axes) {
+      const auto most = made.mentions_axis(a.extent) ? made.range(a.extent).high : std::nullopt;
+      made.add_axis(a.symbol, most ? Dim(*most) : a.extent);
+    }
+  return made;
+}
+
 void KernelEmitter::nest(const Nest& n, const DimCode& outside) {
   for (const auto* axes : {&kernel_.axes, &n.axes})
     for (const Axis& a : *axes)
@@ -46,6 +58,7 @@ void KernelEmitter::nest(const Nest& n, const DimCode& outside) {
   begin(n);
   find_next();
   Frame frame{std::vector<Val>(n.body.size()), {}, outside, nullptr, nullptr};
+  frame.dims.at_points(&*points_);
   Axes outer, inner;
   for (const Axis& a : n.axes) {
     if (&a == lane_axis_) continue;
@@ -77,6 +90,21 @@ llvm::Value* KernelEmitter::below(llvm::Value* numbers, llvm::Value* limit) {
   return b_.CreateICmpSLT(numbers, b_.CreateVectorSplat(static_cast<unsigned>(lanes_), limit));
 }
 
+// So many lanes: as bits, which stay in a register where a comparison would be made again at each use.
+llvm::Value* KernelEmitter::first_lanes(llvm::Value* number) {
+  llvm::Value* all = b_.getInt64(static_cast<uint64_t>(lanes_));
+  if (!target_.avx512) {
+    std::vector<llvm::Constant*> numbers;
+    for (int i = 0; i < lanes_; ++i) numbers.push_back(b_.getInt64(static_cast<uint64_t>(i)));
+    return below(llvm::ConstantVector::get(numbers), number);
+  }
+  number = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, number, b_.getInt64(0));
+  number = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, number, all);
+  llvm::Value* bits = b_.CreateNot(b_.CreateShl(b_.getInt64(~uint64_t{0}), number));
+  return b_.CreateBitCast(b_.CreateTrunc(bits, b_.getIntNTy(static_cast<unsigned>(lanes_))),
+                          llvm::FixedVectorType::get(b_.getInt1Ty(), static_cast<unsigned>(lanes_)));
+}
+
 // A copy of the frame for the lanes from a value of their axis on.
 KernelEmitter::Frame KernelEmitter::lanes_at(const Frame& frame, llvm::Value* base, bool whole_vectors) {
   std::vector<llvm::Constant*> numbers;
@@ -90,6 +118,8 @@ KernelEmitter::Frame KernelEmitter::lanes_at(const Frame& frame, llvm::Value* ba
   recall(made, false);
   return made;
 }
+
+constexpr uint32_t kFewInTurn = 4;  // vectors, the rest of which may go one by one
 
 static bool is_always(const llvm::Value* mask) {
   const auto* constant = llvm::dyn_cast<llvm::Constant>(mask);
@@ -139,6 +169,23 @@ void KernelEmitter::in_lanes(const Frame& frame, const Body& body) {
     fetch_next(frames);
     body(frames);
   });
+  if (lane_axis_->unroll > kFewInTurn && !lane_axis_->extent.is_constant()) {
+    // Columns walk all their rows for each vector, or for many: what is left of a turn goes at once, in as many
+    // quarters of its copies as it has points in, and ends in the last one, whose masks have registers.
+    const uint32_t quarter = lane_axis_->unroll / 4;
+    auto more_than = [&](uint32_t copies) {
+      return b_.CreateICmpSGT(rest, b_.getInt64(uint64_t{copies} * static_cast<uint64_t>(lanes_)));
+    };
+    for (uint32_t sure = 0; sure < lane_axis_->unroll; sure += quarter)
+      only_if(b_.CreateAnd(more_than(sure), b_.CreateNot(more_than(sure + quarter))), [&] {
+        std::vector<Frame> frames;
+        for (uint32_t u = 0; u < sure + quarter; ++u) frames.push_back(vector_at(whole, u));
+        for (uint32_t u = sure; u < sure + quarter; ++u)
+          frames[u].mask = first_lanes(b_.CreateSub(count, frames[u].base));
+        body(frames);
+      });
+    return;
+  }
   if (before || !lane_axis_->extent.is_constant()) return one_by_one(whole, count);
   std::vector<Frame> frames;
   const int64_t left = lane_axis_->extent.constant() % turn;
@@ -159,7 +206,8 @@ llvm::Value* KernelEmitter::points_before_a_line(const Frame& frame) {
     if (far == far_.end() || !target_.stores_past_caches || s.mode != loops::StoreMode::assign || s.mask != kNone ||
         is_complex(dtype))
       continue;
-    const Dim address = address_of(s.buffer, s.index);
+    // Simplified: it is computed for each row, and quotients take long.
+    const Dim address = along_lanes().space.simplify(address_of(s.buffer, s.index));
     const auto stride = along_lanes().space.stride(address, 0);
     Frame at = frame;
     at.dims.bind(lane_axis_->symbol, b_.getInt64(0));

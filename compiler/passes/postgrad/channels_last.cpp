@@ -3,6 +3,7 @@
 #include <set>
 #include <vector>
 
+#include "compiler/ops/rules/elementwise.h"
 #include "compiler/passes/joint/node_maker.h"
 #include "compiler/passes/pass.h"
 
@@ -18,15 +19,22 @@ bool is_convolution(const Node& node) {
 }
 
 bool has_channels_last(const Type& t) {
-  const auto n = t.sizes();
-  const DimVec strides{n[1] * n[2] * n[3], Dim(1), n[1] * n[3], n[1]};
-  return std::ranges::equal(t.strides(), strides);
+  return std::ranges::equal(t.strides(), rule::channels_last_strides(t.sizes()));
 }
 
-// Of a known size, as rows of one channel, or channels of one pixel.
+// Or volumes, as rows of one channel, or channels of one pixel.
 bool are_images(const Type& t) {
-  return t.is_tensor() && t.rank() == 4 && t.offset.is(0) && numel(t.sizes()).is_constant() &&
+  return t.is_tensor() && (t.rank() == 4 || t.rank() == 5) && t.offset.is(0) &&
          (std::ranges::equal(t.strides(), contiguous_strides(t.sizes())) || has_channels_last(t));
+}
+
+// The dims of images from one place to another, those between moved on.
+Arg moved(const Graph& graph, const Type& images, int64_t from, int64_t to) {
+  DimVec made;
+  for (size_t d = 0; d < images.rank(); ++d)
+    if (static_cast<int64_t>(d) != from) made.push_back(Dim(static_cast<int64_t>(d)));
+  made.insert(static_cast<size_t>(to), Dim(from));
+  return graph.context().dims(made);
 }
 
 class Layouts {
@@ -49,8 +57,10 @@ class Layouts {
                &y = graph_.type(node.result());
     if (!are_images(x) || !are_images(w) || !are_images(y)) return false;
     if (x.dtype != Dtype::f32 && x.dtype != Dtype::bf16) return false;
-    const int64_t images = numel(x.sizes()).constant() + numel(y.sizes()).constant();
-    return images >= kWorthwhile && numel(w.sizes()).constant() <= images && !summed_.contains(node.result());
+    // Of sizes that are open: as they typically are.
+    const Dim images = numel(x.sizes()) + numel(y.sizes());
+    return graph_.assumptions.likely(ge(images, kWorthwhile)) &&
+           graph_.assumptions.likely(le(numel(w.sizes()), images)) && !summed_.contains(node.result());
   }
 
   // Sums over all images, of a value or of what goes point by point from it, go along rows. Backwards: users first.
@@ -81,16 +91,13 @@ class Layouts {
     const bool by_loops =
         producer != kNone && !is_convolution(graph_.node(producer)) && !graph_.node(producer).op->has(Trait::view);
     if (has_channels_last(graph_.type(v)) && !by_loops) return v;
-    auto order = [&](std::initializer_list<int64_t> dims) {
-      DimVec made;
-      for (int64_t d : dims) made.push_back(Dim(d));
-      return graph_.context().dims(made);
-    };
-    const ValueId rows =
-        make.call("aten.permute", {Arg::of_value(v), order({0, 2, 3, 1})});  // op name: pixels of channels
+    const Type& type = graph_.type(v);
+    const auto last = static_cast<int64_t>(type.rank()) - 1;
+    const Arg pixels = moved(graph_, type, 1, last), channels = moved(graph_, type, last, 1);
+    const ValueId rows = make.call("aten.permute", {Arg::of_value(v), pixels});  // op name: pixels of channels
     const Keyword dense{"memory_format", Arg::of_memory_format(MemoryFormat::contiguous)};
     const ValueId laid = make.call("aten.clone", {Arg::of_value(rows)}, {dense});  // op name: in memory of its own
-    return make.call("aten.permute", {Arg::of_value(laid), order({0, 3, 1, 2})});  // op name: channels of pixels again
+    return make.call("aten.permute", {Arg::of_value(laid), channels});             // op name: channels of pixels again
   }
 
   void lay_out(NodeId id) {
@@ -132,15 +139,18 @@ void run(Graph& graph, PassContext& context) { Layouts(graph, context).run(); }
 }  // namespace
 
 Pass channels_last() {
-  return {.name = "channels_last",
-          .contract =
-              "Lays out what is convolved, and its weights, with channels last in memory: as hosts' kernels want it.\n"
-              "Asks that sizes are known, weights smaller than images, and that no sum over all images reads it.\n"
-              "Keeps types, and values within their bounds: kernels sum in another order for another layout.",
-          .levels = {Level::torch, Level::aten, Level::core},
-          .idempotent = true,
-          .rounds = true,
-          .run = run};
+  return {
+      .name = "channels_last",
+      .contract =
+          "Lays out what is convolved, images or volumes, and its weights with channels last in memory: as hosts' "
+          "kernels\n"
+          "want it. Asks that weights are smaller than images, as open sizes typically are, and that no sum over all\n"
+          "images reads it.\n"
+          "Keeps types, and values within their bounds: kernels sum in another order for another layout.",
+      .levels = {Level::torch, Level::aten, Level::core},
+      .idempotent = true,
+      .rounds = true,
+      .run = run};
 }
 
 }  // namespace lenz

@@ -58,6 +58,33 @@ TEST(ChannelsLast, WhereTheProgramHasItSo) {
   EXPECT_EQ(with.copies, 1u);
 }
 
+// Eager's kernel that writes volumes with channels last takes several at a time.
+TEST(ChannelsLast, OfVolumes) {
+  const std::string body = "%y = aten.conv3d(%x, %w, padding=[1, 1, 1]) %r = aten.relu(%y) return %r";
+  EXPECT_THAT(taken("%x: f32[2, 8, 6, 7, 9], %w: f32[8, 8, 3, 3, 3]", body).images,
+              testing::ElementsAre("3024 1 504 72 8 "));
+  EXPECT_THAT(taken("%x: f32[1, 8, 6, 7, 9], %w: f32[8, 8, 3, 3, 3]", body).images,
+              testing::ElementsAre("3024 378 63 9 1 "));
+}
+
+TEST(ChannelsLast, OfOpenSizesThatAreTypicallyLarge) {
+  const std::string body = "%y = aten.conv2d(%x, %w, padding=[1, 1]) %r = aten.relu(%y) return %r";
+  auto strides = [&](const std::string& images, const std::string& rows) {
+    const std::string inputs = "%x: f32[s0, 8, s1, s1], %w: f32[8, 8, 3, 3]";
+    const std::string where = "where s0 in " + images + ", s1 in " + rows;
+    const auto given = parse_graph("graph @g(" + inputs + ") " + where + " {" + body + "}", op_table());
+    std::vector<std::string> made;
+    const auto graph = to_level(*given, Level::core);
+    graph->for_each_node([&](NodeId id) {
+      if (graph->node(id).op->full_name == "aten.convolution")
+        made.push_back(to_string(graph->type(graph->node(id).args[0].value()).strides()[1]));
+    });
+    return made;
+  };
+  EXPECT_THAT(strides("2..64", "8..400"), testing::ElementsAre("1"));
+  EXPECT_THAT(strides("2..3", "2..5"), testing::ElementsAre(testing::Ne("1")));
+}
+
 TEST(ChannelsLast, NotWhereItGainsNothing) {
   EXPECT_THAT(taken(kInputs, kFirst + "%a = aten.abs(%y) %s = aten.sum(%a, [0, 2, 3]) return %s").images,
               testing::ElementsAre(kPlain))
