@@ -312,6 +312,11 @@ Dtype Call::dtype_of(size_t v) const {
   return *from_aten(values[v]->value.toTensor().scalar_type());
 }
 
+bool begins_with(const OpDef& op, const Node& step) {
+  const std::string_view packet = op.schema.packet;  // op name: a matrix of distances is no contraction of products
+  return (packet == "_cdist_forward" || packet == "pdist") && step.op->schema.packet == "sub";
+}
+
 bool rounds_once(const Graph& definition) {
   int computed = 0, once = 0;
   definition.for_each_node([&](NodeId id) {
