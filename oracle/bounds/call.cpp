@@ -313,8 +313,10 @@ Dtype Call::dtype_of(size_t v) const {
 }
 
 bool begins_with(const OpDef& op, const Node& step) {
-  const std::string_view packet = op.schema.packet;  // op name: a matrix of distances is no contraction of products
-  return (packet == "_cdist_forward" || packet == "pdist") && step.op->schema.packet == "sub";
+  const std::string_view packet = op.schema.packet;
+  const bool apart = packet == "_cdist_forward" || packet == "pdist";  // op name: no trait tells distances of rows
+  const ScalarRow* row = apart && !step.op->scalar.empty() ? find_scalar(step.op->scalar) : nullptr;
+  return row && row->error.rule == ErrorRule::sum;
 }
 
 bool rounds_once(const Graph& definition) {
