@@ -9,6 +9,7 @@
 
 #include "compiler/base/hash.h"
 #include "compiler/base/sym_parts.h"
+#include "oracle/equations.h"
 
 namespace lenz::oracle {
 
@@ -160,6 +161,8 @@ class Equations {
   std::vector<Cond> equations_;
 };
 }  // namespace
+
+void derive(Binding& binding, const Graph& graph) { Equations(graph).derive(binding); }
 
 void complete(Binding& binding, const Graph& graph, uint64_t seed) {
   constexpr int kTries = 100;

@@ -363,6 +363,8 @@ std::unordered_map<NameId, const Input*> largest_of_classes(const Graph& graph, 
 
 RunValue Boxed::input(const Type& type, const Initialiser& init, const RunValue& shared, const SymValues& symbols) {
   if (type.kind == TypeKind::sym_int) return hold(constant(type.offset, symbols));
+  if (type.kind == TypeKind::sym_float) return hold(first_value(init));
+  if (type.kind == TypeKind::sym_bool) return hold(first_value(init) != 0);
   if (type.kind == TypeKind::list) {
     std::vector<RunValue> tensors;
     Initialiser each = init;  // its elements differ

@@ -65,6 +65,8 @@ class Magnitudes {
     for (size_t i = 0; i < graph_.inputs().size(); ++i) {
       const Input& input = graph_.inputs()[i];
       const Demand& d = demands[i];
+      if (graph_.type(input.value).kind == TypeKind::sym_float)
+        throw Inexact{graph_.value_name(input.value) + " is a number that may be no integer"};
       bool narrow = d.low > -range_ || d.high < range_;  // an integer in both must exist, with room for choice
       if (narrow && (d.high < 1 || std::ceil(d.low) > range_)) no_integers = input.value;
       bool indices = d.strict && std::isfinite(d.high);

@@ -9,7 +9,6 @@
 #include "oracle/structural.h"
 #include "oracle/tensors.h"
 #include "oracle/trusted_indices.h"
-#include "oracle/trusted_indices.h"
 
 namespace lenz::oracle {
 
@@ -390,14 +389,16 @@ std::unique_ptr<Graph> with_initial_values(const Graph& graph, uint64_t seed) {
   for (size_t i = 0; i < seeded->inputs().size(); ++i) {
     Initialiser& init = seeded->input(i).init;
     const Type& type = seeded->type(seeded->inputs()[i].value);
-    if (init.kind == Initialiser::none && type.is_tensor()) {
+    const bool truth = type.kind == TypeKind::sym_bool;
+    if (init.kind == Initialiser::none && (type.is_tensor() || truth || type.kind == TypeKind::sym_float)) {
+      const Dtype dtype = truth ? Dtype::b8 : type.is_tensor() ? type.dtype : Dtype::f64;
       init.kind = Initialiser::uniform;
       init.low = -4;
       init.high = 4;
-      if (is_integral(type.dtype, true)) {
+      if (is_integral(dtype, true)) {
         init.kind = Initialiser::integers;
-        init.low = type.dtype == Dtype::b8 || type.dtype == Dtype::u8 ? 0 : -4;
-        init.high = type.dtype == Dtype::b8 ? 1 : 4;
+        init.low = dtype == Dtype::b8 || dtype == Dtype::u8 ? 0 : -4;
+        init.high = dtype == Dtype::b8 ? 1 : 4;
       }
       init.seed = combine(seed, i);
     } else if (seed) {

@@ -82,6 +82,8 @@ T integer(double v) {
 }
 }  // namespace
 
+double first_value(const Initialiser& init) { return value_of(init, 0, 0); }
+
 size_t storage_bytes(const Type& type) {
   int64_t last = type.offset.constant();
   if (is_empty(type)) return static_cast<size_t>(last) * static_cast<size_t>(item_size(type.dtype));

@@ -10,6 +10,8 @@
 
 namespace lenz::oracle {
 
+double first_value(const Initialiser& init);  // of element 0: a number that is no tensor
+
 // Bytes that a storage needs so that every element of a tensor of constant type lies in it.
 size_t storage_bytes(const Type& type);
 

@@ -1,5 +1,6 @@
 // Reads results that may be anybody's: every claim of the file is checked before memory is taken or made.
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <functional>
 #include <nlohmann/json.hpp>
@@ -230,7 +231,7 @@ class ResultsReader {
     }
     // Who says where it lies would say who is there too.
     c.sharing_assumed = !e || !(e->contains("strides") || e->contains("offset") || e->contains("shares"));
-    claimed_bytes(c.type);  // there are numbers for it
+    claimed_bytes(key, c.type);  // there are numbers for it
     return c;
   }
 
@@ -250,6 +251,12 @@ class ResultsReader {
       c.in_file = false;
       c.sharing_assumed = c.layout_assumed = true;
       claims_.push_back(std::move(c));
+      return;
+    }
+    if (is_number(seen)) {  // nobody writes to one
+      const Seen told = look(number(key, input, seen));
+      if (told.kind != seen.kind || told.integer != seen.integer || !same_real(told.number, seen.number))
+        fail("array " + key + " says another number than the run began with: " + to_text(input));
       return;
     }
     if (seen.kind != TypeKind::tensor) fail("the graph's input " + key + " is no tensor");
@@ -321,11 +328,11 @@ class ResultsReader {
       for_each_tensor(key + "." + std::to_string(k), element(value, static_cast<int64_t>(k)), visit);
   }
 
-  uint64_t claimed_bytes(const TensorType& type) const {
+  uint64_t claimed_bytes(const std::string& key, const TensorType& type) const {
     try {
       return storage_bytes(*graph_.context().tensor(type));
     } catch (const Unsupported&) {
-      fail("it claims a tensor of more bytes than there are numbers for");
+      fail("of " + key + " it claims a tensor of more bytes than there are numbers for");
     }
   }
 
@@ -351,8 +358,10 @@ class ResultsReader {
     TensorType room;
     room.dtype = Dtype::u8;
     uint64_t bytes = 0;
-    for (const Claim* c : members) bytes = std::max(bytes, claimed_bytes(c->type));
-    if (bytes > kMostBytes) fail("it claims a tensor of " + std::to_string(bytes) + " bytes");
+    for (const Claim* c : members) {
+      bytes = std::max(bytes, claimed_bytes(c->key, c->type));
+      if (bytes > kMostBytes) fail("of " + c->key + " it claims a tensor of " + std::to_string(bytes) + " bytes");
+    }
     room.sizes = {Dim(static_cast<int64_t>(bytes))};
     room.strides = {Dim(1)};
     const RunValue memory = make(room, nullptr);
@@ -421,6 +430,8 @@ class ResultsReader {
     return seen.kind == TypeKind::sym_int || seen.kind == TypeKind::sym_float || seen.kind == TypeKind::sym_bool;
   }
 
+  static bool same_real(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
+
   RunValue number(const std::string& key, const RunValue& expected, const Seen& seen) {
     if (!file_.has(key)) {
       untold_.numbers.push_back(key);
@@ -438,7 +449,7 @@ class ResultsReader {
       if (array.dtype == Dtype::b8)
         return as(uint8_t{}) <= 1 ? truth_value(as(uint8_t{}) == 1) : oracle::number(as(uint8_t{}));
     }
-    fail("array " + key + " is no number (i64, f64 or bool without dims), the graph returns: " + to_string(seen));
+    fail("array " + key + " is no number (i64, f64 or bool without dims), the graph has: " + to_string(seen));
   }
 
   const std::string& path_;

@@ -11,6 +11,7 @@
 #include "compiler/graph/verify.h"
 #include "compiler/ops/op_table.h"
 #include "oracle/draw_inputs.h"
+#include "oracle/equations.h"
 #include "oracle/tensors.h"
 
 namespace lenz::oracle {
@@ -31,22 +32,78 @@ std::string key_in(NpzReader& file, const std::string& key) {
   return results ? key : key.substr(1);
 }
 
+std::string held(const NpyArray& array) {
+  return array.raw_bits ? std::to_string(array.raw_bits) + "-bit words" : std::string(name(array.dtype));
+}
+
 void check_array(const NpyArray& array, const Type& type, const std::string& path, const std::string& key) {
   bool raw = type.dtype == Dtype::bf16 || is_float8(type.dtype);
   bool fits = raw ? array.item_size() == item_size(type.dtype) && (array.raw_bits || is_integral(array.dtype, false))
                   : !array.raw_bits && array.dtype == type.dtype;
   if (!fits)
-    throw UserError(
-        "array " + key + " holds " +
-            (array.raw_bits ? std::to_string(array.raw_bits) + "-bit words" : std::string(name(array.dtype))) +
-            ", the graph's input is " + lenz::to_string(type),
-        path, raw ? "bf16 and float8 travel as their bits in unsigned integers" : "convert it first");
+    throw UserError("array " + key + " holds " + held(array) + ", the graph's input is " + lenz::to_string(type), path,
+                    raw ? "bf16 and float8 travel as their bits in unsigned integers" : "convert it first");
   if (type.dtype == Dtype::b8 && !are_bools(array.bytes))
     throw UserError("array " + key + " holds bools that are neither 0 nor 1", path);
   if (array.shape.size() != type.rank())
     throw UserError("array " + key + " has rank " + std::to_string(array.shape.size()) + ", the graph's input is " +
                         lenz::to_string(type),
                     path);
+}
+
+bool is_number(const Type& type) {
+  return type.kind == TypeKind::sym_int || type.kind == TypeKind::sym_float || type.kind == TypeKind::sym_bool;
+}
+
+// The number that an array without dims says.
+RunValue number_in(const NpyArray& array, const Type& type, const std::string& path, const std::string& key) {
+  const bool words = array.raw_bits == 16;  // NumPy's uint16
+  bool fits = false;
+  std::string wanted;
+  switch (type.kind) {
+    case TypeKind::sym_int:
+      fits = words || (!array.raw_bits && is_integral(array.dtype, false));
+      wanted = "an integer dtype: numpy.array(3)";
+      break;
+    case TypeKind::sym_float:
+      fits = !array.raw_bits && is_floating(array.dtype);
+      wanted = "a float dtype: numpy.array(0.5)";
+      break;
+    default: fits = !array.raw_bits && array.dtype == Dtype::b8; wanted = "the dtype bool: numpy.array(True)";
+  }
+  if (!fits || !array.shape.empty())
+    throw UserError("array " + key + " holds " + held(array) +
+                        (array.shape.empty() ? "" : " and has rank " + std::to_string(array.shape.size())) +
+                        ", the graph's input is a number: " + lenz::to_string(type),
+                    path, "save an array without dims of " + wanted);
+  if (type.kind == TypeKind::sym_bool) {
+    if (!are_bools(array.bytes)) throw UserError("array " + key + " holds a bool that is neither 0 nor 1", path);
+    return truth_value(array.bytes[0] != std::byte{0});
+  }
+  if (words) {
+    uint16_t value = 0;
+    std::memcpy(&value, array.bytes.data(), sizeof value);
+    return number(value);
+  }
+  const ScalarValue value = scalar_at(array.dtype, array.bytes, 0);
+  return type.kind == TypeKind::sym_int ? number(value.integer()) : real_number(value.real());
+}
+
+// A number as an array without dims; nothing for what is no number.
+std::optional<NpyArray> number_array(const Seen& seen) {
+  NpyArray array;
+  auto hold = [&](Dtype dtype, auto value) {
+    array.dtype = dtype;
+    array.bytes.resize(sizeof value);
+    std::memcpy(array.bytes.data(), &value, sizeof value);
+    return array;
+  };
+  switch (seen.kind) {
+    case TypeKind::sym_int: return hold(Dtype::i64, seen.integer);
+    case TypeKind::sym_float: return hold(Dtype::f64, seen.number);
+    case TypeKind::sym_bool: return hold(Dtype::b8, static_cast<uint8_t>(seen.number != 0));
+    default: return std::nullopt;
+  }
 }
 }  // namespace
 
@@ -57,9 +114,13 @@ std::string input_key(const Graph& graph, const Input& input) {
 
 void write_inputs(const std::string& path, const Graph& graph, std::span<const RunValue> values) {
   std::vector<std::pair<std::string, NpyArray>> arrays;
-  for (size_t i = 0; i < values.size(); ++i)
+  for (size_t i = 0; i < values.size(); ++i) {
+    const std::string key = input_key(graph, graph.inputs()[i]);
     if (graph.type(graph.inputs()[i].value).is_tensor())
-      arrays.emplace_back(input_key(graph, graph.inputs()[i]), to_npy(values[i]));
+      arrays.emplace_back(key, to_npy(values[i]));
+    else if (auto number = number_array(look(values[i])))
+      arrays.emplace_back(key, std::move(*number));
+  }
   write_npz(path, arrays);
 }
 
@@ -82,9 +143,44 @@ GivenGraph given_graph(const std::string& file, const GivenInputs& inputs, Boxed
   return given;
 }
 
+namespace {
+UserError lacks(const std::string& key, const std::string& path) {
+  return UserError("the file lacks the input " + key, path, "every input must be there to judge results by it");
+}
+
+UserError other_dim(const std::string& key, size_t dim, const NpyArray& array, const Type& type,
+                    const std::string& path) {
+  return UserError("dim " + std::to_string(dim) + " of array " + key + " is " + std::to_string(array.shape[dim]) +
+                       ", the graph's input is " + lenz::to_string(type),
+                   path);
+}
+
+// UserError where something else is known of one already: the caller has `told` it, or others of the file say it.
+void bind_numbers(const Graph& graph, std::span<const std::string> keys, std::span<const RunValue> numbers,
+                  const std::string& path, const Binding& told, Binding& binding) {
+  for (size_t i = 0; i < keys.size(); ++i) {
+    const Input& input = graph.inputs()[i];
+    const Type& type = graph.type(input.value);
+    if (!numbers[i] || type.kind != TypeKind::sym_int) continue;
+    const int64_t value = integer_of(numbers[i]);
+    if (binding.match(type.offset, value)) continue;
+    const std::string said =
+        "array " + keys[i] + " says that " + graph.value_name(input.value) + " is " + std::to_string(value) + ", ";
+    if (type.offset.is_constant())
+      throw UserError(said + "the graph's input is " + lenz::to_string(type), path, "it can be no other number");
+    const bool bound = evaluate(type.offset, told.lookup()).has_value();
+    const auto known = evaluate(type.offset, binding.lookup());
+    throw UserError(said + (bound ? "--bind" : "what the others are") + " that " + lenz::to_string(type.offset) +
+                        " is " + std::to_string(known.value_or(0)),
+                    path, "correct one of both");
+  }
+}
+}  // namespace
+
 std::vector<RunValue> read_inputs(const std::string& path, const Graph& graph, Boxed& boxed, Binding& binding,
                                   uint64_t seed, bool all, std::vector<std::string>* drawn) {
   NpzReader reader(path);
+  const Binding told = binding;
   std::vector<std::string> names;
   for (const Input& input : graph.inputs()) names.push_back(key_in(reader, input_key(graph, input)));
   for (const std::string& key : reader.keys())
@@ -94,58 +190,60 @@ std::vector<RunValue> read_inputs(const std::string& path, const Graph& graph, B
   // A file of results has those of inputs that were written to beside them.
   size_t tensors = 0, there = 0;
   for (size_t i = 0; i < names.size(); ++i)
-    if (graph.type(graph.inputs()[i].value).is_tensor()) ++tensors, there += reader.has(names[i]);
+    tensors += graph.type(graph.inputs()[i].value).is_tensor(), there += reader.has(names[i]);
   if (tensors > 0 && there == 0 && !all)
     throw UserError("no array of the file is an input of the graph", path, "its first input is " + names[0]);
+  auto type_of = [&](size_t i) -> const Type& { return graph.type(graph.inputs()[i].value); };
+  // Numbers first: what sizes are computed from.
+  std::vector<RunValue> numbers(names.size());
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (!is_number(type_of(i)) || !reader.has(names[i])) continue;
+    numbers[i] = number_in(reader.read(names[i]), type_of(i), path, names[i]);
+  }
+  bind_numbers(graph, names, numbers, path, told, binding);
   std::vector<std::optional<NpyArray>> arrays(names.size());
   for (size_t i = 0; i < names.size(); ++i) {
-    const Type& type = graph.type(graph.inputs()[i].value);
-    if (all && type.is_tensor() && !reader.has(names[i]))
-      throw UserError("the file lacks the input " + names[i], path, "every input must be there to judge results by it");
+    const Type& type = type_of(i);
+    if (all && type.is_tensor() && !reader.has(names[i])) throw lacks(names[i], path);
     if (drawn && type.is_tensor() && !reader.has(names[i])) drawn->push_back(names[i]);
     if (!type.is_tensor() || !reader.has(names[i])) continue;
     NpyArray array = reader.read(names[i]);
     check_array(array, type, path, names[i]);
     for (size_t d = 0; d < type.rank(); ++d)
-      if (!binding.match(type.sizes()[d], array.shape[d]))
-        throw UserError("dim " + std::to_string(d) + " of array " + names[i] + " is " + std::to_string(array.shape[d]) +
-                            ", the graph's input is " + lenz::to_string(type),
-                        path);
+      if (!binding.match(type.sizes()[d], array.shape[d])) throw other_dim(names[i], d, array, type, path);
     arrays[i] = std::move(array);
+  }
+  derive(binding, graph);
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (!is_number(type_of(i)) || numbers[i]) continue;
+    if (type_of(i).kind == TypeKind::sym_int && evaluate(type_of(i).offset, binding.lookup())) continue;
+    if (all) throw lacks(names[i], path);
+    if (drawn) drawn->push_back(names[i]);
   }
   complete(binding, graph);
   check_facts(binding, graph);
+  // What was computed from symbols that only now have values.
+  bind_numbers(graph, names, numbers, path, told, binding);
+  for (size_t i = 0; i < names.size(); ++i)
+    for (size_t d = 0; arrays[i] && d < type_of(i).rank(); ++d)
+      if (!binding.match(type_of(i).sizes()[d], arrays[i]->shape[d]))
+        throw other_dim(names[i], d, *arrays[i], type_of(i), path);
   std::vector<RunValue> inputs = draw_inputs(graph, boxed, binding, Values::ordinary, seed);
-  for (size_t i = 0; i < inputs.size(); ++i)
+  for (size_t i = 0; i < inputs.size(); ++i) {
     if (arrays[i]) set_elements(inputs[i], arrays[i]->bytes);
+    if (numbers[i]) inputs[i] = numbers[i];
+  }
   for (size_t i = 0; i < inputs.size(); ++i)
     if (arrays[i] && elements_of(inputs[i]) != arrays[i]->bytes)
       throw UserError("array " + names[i] +
                           " has different values for elements that share memory: the graph's input "
                           "is " +
-                          lenz::to_string(graph.type(graph.inputs()[i].value)),
+                          lenz::to_string(type_of(i)),
                       path);
   return inputs;
 }
 
 namespace {
-// A number as an array without dims; nothing for what is no number.
-std::optional<NpyArray> number_array(const Seen& seen) {
-  NpyArray array;
-  auto hold = [&](Dtype dtype, auto value) {
-    array.dtype = dtype;
-    array.bytes.resize(sizeof value);
-    std::memcpy(array.bytes.data(), &value, sizeof value);
-    return array;
-  };
-  switch (seen.kind) {
-    case TypeKind::sym_int: return hold(Dtype::i64, seen.integer);
-    case TypeKind::sym_float: return hold(Dtype::f64, seen.number);
-    case TypeKind::sym_bool: return hold(Dtype::b8, static_cast<uint8_t>(seen.number != 0));
-    default: return std::nullopt;
-  }
-}
-
 // Arrays under their keys, and what their entry in the description says of each.
 class ResultsWriter {
  public:

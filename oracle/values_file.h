@@ -30,9 +30,10 @@ struct GivenGraph {
 };
 // A file's graph on them: where they break its guards, the graph that serves their sizes.
 GivenGraph given_graph(const std::string& file, const GivenInputs& inputs, Boxed& boxed);
-// The graph's inputs from a file, in the layout that their types say; symbols are read off the arrays' shapes. Inputs
-// that the file has not are drawn, and named, or an error if it must have `all`. UserError for arrays of other names,
-// dtypes or shapes.
+// The graph's inputs from a file, in the layout that their types say; symbols are read off the arrays' shapes, and off
+// what numbers are. Inputs that the file has not are drawn, and named, or an error if it must have `all`: of numbers
+// those that nothing says. UserError for arrays of other names, dtypes or shapes, and numbers that `binding`
+// contradicts.
 std::vector<RunValue> read_inputs(const std::string& path, const Graph& graph, Boxed& boxed, Binding& binding,
                                   uint64_t seed, bool all = false, std::vector<std::string>* drawn = nullptr);
 void write_inputs(const std::string& path, const Graph& graph, std::span<const RunValue> values);

@@ -50,6 +50,9 @@ class HeaderReader {
       std::string_view key = quoted();
       expect(':');
       if (key == "descr") {
+        if (peek('['))  // a list of fields
+          throw UserError("not a NumPy array that can be read: its elements are records, of a structured dtype", {},
+                          "save each field as an array of its own: x['name']");
         descr(array, quoted());
         seen |= 1;
       } else if (key == "fortran_order") {
@@ -129,11 +132,16 @@ class HeaderReader {
   std::string_view rest_;
 };
 
-// Bytes of an array; fails when they overflow or pass the limit.
+// Bytes of an array; fails when they overflow or pass the limit. Of an empty one its other dims have strides too.
 size_t byte_count(const NpyArray& array, size_t limit) {
   auto bytes = static_cast<uint64_t>(array.item_size());
-  for (int64_t s : array.shape)
-    if (s == 0) return 0;
+  if (std::ranges::find(array.shape, 0) != array.shape.end()) {
+    int64_t places = 1;
+    for (int64_t s : array.shape)
+      if (s != 0 && __builtin_mul_overflow(places, s, &places))
+        throw UserError("its dims multiply to more than there are numbers for");
+    return 0;
+  }
   for (int64_t s : array.shape)
     if (__builtin_mul_overflow(bytes, static_cast<uint64_t>(s), &bytes) || bytes > limit)
       throw UserError("the array is larger than the limit of " + std::to_string(limit) + " bytes");

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstring>
 #include <filesystem>
+#include <limits>
 
 #include "compiler/base/chooser.h"
 
@@ -232,6 +233,17 @@ TEST_F(Npz, BadFilesAreRefused) {
   EXPECT_THROW(NpzReader(written("good.npz", good), limits).read("big"), UserError);
 }
 
+// Nothing is in them, but their dims have strides.
+TEST_F(Npz, EmptyArraysOfDimsThatMultiplyToTooMuch) {
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+  NpyArray array;
+  array.shape = {0, kMost};
+  EXPECT_EQ(parse_npy(format_npy(array)).shape, array.shape);
+  array.shape = {0, kMost, kMost};
+  write_npz(file("empty.npz"), std::vector<std::pair<std::string, NpyArray>>{{"x", array}});
+  expect_refused(file("empty.npz"), "`x`: its dims multiply to more than there are numbers for");
+}
+
 TEST_F(Npz, BadArraysAreRefused) {
   std::vector<std::byte> good = format_npy(array_of<float>(Dtype::f32, {2, 2}, {1, 2, 3, 4}));
   EXPECT_EQ(good.size() % 64, 16u);
@@ -251,6 +263,7 @@ TEST_F(Npz, BadArraysAreRefused) {
   refused("'<f4'", "'<u4'", "unsigned integers of 4 bytes");
   refused("'<f4'", "'|O'", "objects");
   refused("'<f4'", "'<U3'", "'U3', strings");
+  refused("'<f4'", "[('a', '<f4')]", "records, of a structured dtype");
   refused("NUMPY", "numpy");
   refused("<f4", ">f4");
   refused("<f4", "<f9");

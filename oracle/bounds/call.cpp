@@ -312,6 +312,13 @@ Dtype Call::dtype_of(size_t v) const {
   return *from_aten(values[v]->value.toTensor().scalar_type());
 }
 
+bool begins_with(const OpDef& op, const Node& step) {
+  const std::string_view packet = op.schema.packet;
+  const bool apart = packet == "_cdist_forward" || packet == "pdist";  // op name: no trait tells distances of rows
+  const ScalarRow* row = apart && !step.op->scalar.empty() ? find_scalar(step.op->scalar) : nullptr;
+  return row && row->error.rule == ErrorRule::sum;
+}
+
 bool rounds_once(const Graph& definition) {
   int computed = 0, once = 0;
   definition.for_each_node([&](NodeId id) {

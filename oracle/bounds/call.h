@@ -56,6 +56,11 @@ struct Call {
 // that there is no other formula.
 bool rounds_once(const Graph& definition);
 
+// Whether a step of this op's definition is what every way to compute the op begins with, for it is a distance of rows:
+// the difference of two of their numbers. Equal ones have none, and what is made of that is a zero all the way: none of
+// |d|, d^p, sums, greatest ones and roots of zeros are anything else, whatever they are scaled by.
+bool begins_with(const OpDef& op, const Node& step);
+
 // Where the `beta` of a sum beta a + alpha b is zero, the op does not look at a, NaN and all: the call with zeros in
 // its place. Nothing for other calls.
 std::optional<Call> without_ignored(const Call& call);

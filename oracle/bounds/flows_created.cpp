@@ -1,11 +1,14 @@
 #include <ATen/Functions.h>
 #include <ATen/TensorOperators.h>
 
+#include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "compiler/scalar/rounding.h"
 #include "oracle/bounds/elementwise.h"
 #include "oracle/bounds/flow_parts.h"
+#include "oracle/bounds/rounded.h"
 
 namespace lenz::oracle {
 
@@ -65,6 +68,69 @@ void open_beyond_integers(FlowContext& in, const Call& call, Dtype dtype, const 
   const at::Tensor open = (real > least - 1).logical_and(real < most + 1).logical_not();
   if (at::any(open).item<bool>()) in.store.write(value, nothing_where(open, at::zeros_like(real), kInf), open);
 }
+
+// What the call says of this parameter, a number or a tensor's only element; nothing of what is complex or hangs on
+// sizes.
+std::optional<double> said(const Call& call, const char* name) {
+  const int at = call.op->schema.find(name);
+  if (at < 0) return std::nullopt;
+  const Arg& a = call.args[static_cast<size_t>(at)];
+  if (a.kind == ArgKind::real) return a.d;
+  if (a.kind == ArgKind::integer && !a.symbolic) return static_cast<double>(a.i);
+  if (!a.is_value() || !call.values[a.value()] || !call.values[a.value()]->value.isTensor()) return std::nullopt;
+  const at::Tensor& t = call.values[a.value()]->value.toTensor();
+  if (t.numel() != 1 || t.is_complex()) return std::nullopt;
+  return t.item<double>();
+}
+
+// How far from a number it may be stored: rounded once to the dtype, or to f32 before that, as libtorch converts.
+double off_by_storing(Dtype d, double x) {
+  const double by_f32 = info(d).mantissa_bits < info(Dtype::f32).mantissa_bits ? nearest(Dtype::f32, x) : x;
+  return std::max(std::fabs(nearest(d, x) - x), std::fabs(nearest(d, by_f32) - x));
+}
+
+// What powers are off by, of their own size, because the dtype does not hold their base b: |s| |ln(b + db) - ln b| is
+// no more than |s| |db| / (|b| - |db|) for each exponent s, which lie between both ends.
+double off_by_base(const Call& call, Dtype d) {
+  const double base = std::fabs(said(call, "base").value_or(1)), off = off_by_storing(d, base);
+  const double most = std::max(std::fabs(said(call, "start").value_or(0)), std::fabs(said(call, "end").value_or(0)));
+  if (off == 0 || most == 0) return 0;
+  return off < base ? std::expm1(most * off / (base - off)) : kInf;
+}
+
+// What the first element may be off by; nothing where that is not known better than of the others.
+//
+// It is start + 0 * step in every way to compute it, multiples of the spacing counted from the start, in turns, or as
+// weights of both ends. A finite number times 0 is a zero, and start plus a zero is start, in any format that start is
+// stored in: what is left is the one rounding to the dtype. Not of a start of -0, which a zero of the other sign makes
+// +0; nor of integers that float64 does not hold.
+//
+// Of powers that is the exponent. With ds and db what storing exponent s and base b takes them off by,
+// |(s + ds) ln(b + db) - s ln b| <= |ds| |ln b| + (|s| + |ds|) |db| / (b - |db|) = delta, and the power is off by
+// e^delta - 1 of itself at most, and by what the row allows of it: of narrow floats in f32, whose ends are then
+// rounded, for rounding is monotone.
+std::optional<double> off_by_at_first(const Call& call, Dtype d, double first) {
+  constexpr double kWhole = 0x1p53, kPlaces = 4, kReference = 1;  // Accuracy::ulp4; float64's own
+  if (is_float8(d) || !std::isfinite(first)) return std::nullopt;
+  const bool powers = call.op->schema.find("base") >= 0;
+  const std::optional<double> start = call.op->schema.find("start") < 0 ? 0.0 : said(call, "start");
+  if (!start || !(std::fabs(*start) <= kWhole)) return std::nullopt;
+  const double off = off_by_storing(d, *start);
+  if (!powers)
+    return first == *start && !(first == 0 && std::signbit(*start)) && std::isfinite(off) ? std::optional(off)
+                                                                                          : std::nullopt;
+  const std::optional<double> base = said(call, "base");
+  if (!base || !(*base > 0) || !(first > 0)) return std::nullopt;
+  const double off_base = off_by_storing(d, *base);
+  const double delta = off * std::fabs(std::log(*base)) + (std::fabs(*start) + off) * off_base / (*base - off_base);
+  const bool narrow = is_reduced_float(d);
+  const double most = first * std::exp(delta);
+  const double places = (kPlaces + kReference) * last_place(narrow ? Dtype::f32 : d, most);
+  const double wide = (most - first) * (1 + 0x1p-40) + places;
+  if (!std::isfinite(wide) || !(off_base < *base)) return std::nullopt;
+  if (!narrow) return wide;
+  return std::max({wide, nearest(d, first + wide) - first, first - nearest(d, first - wide)});
+}
 }  // namespace
 
 Outcome flow_created(FlowContext& in, const Call& call) {
@@ -105,6 +171,7 @@ Outcome flow_created(FlowContext& in, const Call& call) {
     } else {
       const at::Tensor exponents = at::log(magnitude.clamp_min(1e-300)).abs();
       error = error + magnitude * (1 + exponents.max()) * std::ldexp(roundings, -info(to_real(d)).mantissa_bits);
+      error = error + magnitude * off_by_base(call, to_real(d));
     }
     // A spacing below the normal numbers is rounded by half the least one, for each step from the nearer end.
     if (by_count) error = error + smallest_subnormal(to_real(d)) * (static_cast<double>(value.numel()) / 2 + 1);
@@ -113,6 +180,11 @@ Outcome flow_created(FlowContext& in, const Call& call) {
     if (value.is_complex()) error = error * (1 + largest_number(call));
     // Of an infinite step, times 0 too: which parts are NaN hangs on how complex numbers are multiplied.
     if (value.is_complex()) error = nothing_where(error.isfinite().logical_not(), error, kInf);
+  }
+  error = error.contiguous();
+  if (!fill && !value.is_complex() && in.formula == Formula::given) {
+    double& at_first = *error.mutable_data_ptr<double>();
+    if (const auto off = off_by_at_first(call, d, *size.const_data_ptr<double>())) at_first = std::min(at_first, *off);
   }
   in.store.write(value, error, {});
   return out;

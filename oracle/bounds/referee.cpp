@@ -471,7 +471,9 @@ struct Referee::Impl final : NodeMachine {
       Call inner(scratch, node, values, *call.symbols);
       std::vector<Dtype> made = inner.result_dtypes;
       averages_ = makes_a_running_mean(scratch, node, results, around);
+      const Formula step = std::exchange(formula_, begins_with(*call.op, node) ? Formula::given : formula_);
       Outcome out = run_call(inner, made);
+      formula_ = step;
       averages_ = false;
       lay_as_claimed(scratch, node, inner, *call.symbols, out);
       if (out.raised) {

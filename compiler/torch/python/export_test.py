@@ -185,8 +185,19 @@ class Exports(ExportCase):
         self.agrees(self.export(f, X), f, X)
 
     def test_an_argument_that_is_a_number(self):
-        made = self.export(lambda x, n: x.repeat(n, 1), X, 3, dynamic=(None, torch.export.Dim.DYNAMIC))
+        f = lambda x, n: x.repeat(n, 1)
+        made = self.export(f, X, 3, dynamic=(None, torch.export.Dim.DYNAMIC))
         self.assertIn("%n: int s0", made.text)
+        inputs, results = self.folder / "in.npz", self.folder / "out.npz"
+        for n, given in ((3, None), (5, (X, 5))):  # of the example, and others
+            made.save_inputs(inputs, given)
+            done = command.run("run", made.path, "--inputs", inputs, "--save", results, "--show", "0")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertNotIn("so it is made", done.stdout)
+            with np.load(results) as got:
+                np.testing.assert_array_equal(got["out0"], f(X, n).numpy())
+            judged = command.run("check", made.path, "--inputs", inputs, "--against", results)
+            self.assertEqual(judged.returncode, 0, judged.stdout + judged.stderr)
 
     def test_values_of_bfloat16(self):
         net = nn.Linear(4, 3).bfloat16()

@@ -6,6 +6,7 @@ import os
 import re
 from pathlib import Path
 
+import numpy as np
 import torch
 from torch.utils._pytree import tree_flatten_with_path
 
@@ -30,8 +31,8 @@ class Exported:
     places: list
 
     def save_inputs(self, path, args=None, kwargs=None):
-        """The values of all tensors as an `.npz` for `lenz run --inputs`; of arguments the examples, or these. Numbers that
-        are arguments are not in it: `--bind` says what they are."""
+        """The values of all inputs as an `.npz` for `lenz run --inputs`; of arguments the examples, or these. Integers that
+        `dynamic` calls dynamic are in it too, as int64 without dims."""
         given = None if args is None else dict(tree_flatten_with_path((args, kwargs or {}))[0])
         arrays = {}
         for (name, kind, value), place in zip(self.inputs, self.places):
@@ -41,6 +42,8 @@ class Exported:
                 value = given[place]
             if isinstance(value, torch.Tensor):
                 arrays[name] = values.as_array(value)
+            elif isinstance(value, int):
+                arrays[name] = np.array(value, dtype=np.int64)
         values.write(path, arrays)
 
 
