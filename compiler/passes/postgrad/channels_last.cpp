@@ -142,10 +142,8 @@ Pass channels_last() {
   return {
       .name = "channels_last",
       .contract =
-          "Lays out what is convolved, images or volumes, and its weights with channels last in memory: as hosts' "
-          "kernels\n"
-          "want it. Asks that weights are smaller than images, as open sizes typically are, and that no sum over all\n"
-          "images reads it.\n"
+          "Lays out what is convolved, images or volumes, and its weights with channels last, as hosts' kernels want\n"
+          "it. Asks that weights are smaller than images, typically, and that no sum over all images reads it.\n"
           "Keeps types, and values within their bounds: kernels sum in another order for another layout.",
       .levels = {Level::torch, Level::aten, Level::core},
       .idempotent = true,
