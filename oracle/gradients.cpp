@@ -4,6 +4,7 @@
 #include <ATen/core/Tensor.h>
 #include <torch/csrc/autograd/autograd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <nlohmann/json.hpp>
 
@@ -63,8 +64,8 @@ std::vector<RunValue> widened_inputs(const Graph& widened, Boxed& boxed, std::sp
                                      const Binding& binding) {
   std::vector<RunValue> by_value = boxed.inputs(widened, binding.lookup()), wide;
   for (size_t i = 0; i < inputs.size(); ++i) {
-    RunValue made = by_value[widened.inputs()[i].value];
     Seen seen = look(inputs[i]);
+    RunValue made = seen.kind == TypeKind::tensor ? by_value[widened.inputs()[i].value] : inputs[i];
     if (seen.kind == TypeKind::list) throw Unsupported("gradients of graphs whose inputs are lists");
     if (seen.kind == TypeKind::tensor) {
       std::vector<std::byte> bytes = elements_of(inputs[i]);
@@ -92,6 +93,11 @@ Gradients gradients(const Graph& graph, std::span<const RunValue> inputs, const 
   }
   if (leaves.empty())
     throw UserError("no input requires a gradient", "@" + graph.name, "write `requires_grad` behind an input's type");
+  graph.for_each_node([&](NodeId id) {
+    const Node& node = graph.node(id);
+    if (reads_bits(*node.op) && is_inexact(graph.type(node.args[0].value()).dtype))
+      throw Unsupported(graph.value_name(node.result()) + " shows the bits of floats, which are others in float64");
+  });
   auto widened = widened_graph(graph);
   if (!widened)
     throw Unsupported("@" + graph.name +
@@ -149,9 +155,13 @@ Gradients gradients(const Graph& graph, std::span<const RunValue> inputs, const 
 void write_gradients(const std::string& path, const Gradients& gradients) {
   std::vector<std::pair<std::string, NpyArray>> arrays;
   nlohmann::json told = {{"gradients", "float64, unbounded"}, {"not_differentiable", gradients.not_differentiable}};
-  for (const auto* list : {&gradients.inputs, &gradients.outputs})
-    for (const NamedGradient& g : *list)
-      if (g.value) arrays.emplace_back("grad_" + g.name, to_npy(g.value));
+  const auto is_an_output = [&](const std::string& name) {
+    return std::ranges::any_of(gradients.outputs, [&](const NamedGradient& g) { return g.name == name; });
+  };
+  for (const NamedGradient& g : gradients.inputs)
+    if (g.value) arrays.emplace_back((is_an_output(g.name) ? "grad_%" : "grad_") + g.name, to_npy(g.value));
+  for (const NamedGradient& g : gradients.outputs)
+    if (g.value) arrays.emplace_back("grad_" + g.name, to_npy(g.value));
   std::string text = told.dump();
   NpyArray json;
   json.dtype = Dtype::u8;

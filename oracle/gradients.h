@@ -43,7 +43,8 @@ Gradients gradients(const Graph& graph, std::span<const RunValue> inputs, const 
 std::vector<RunValue> widened_inputs(const Graph& widened, Boxed& boxed, std::span<const RunValue> inputs,
                                      const Binding& binding);
 
-// Arrays `grad_x` for each input %x that has one, and `grad_out0` for what outputs were given; the entry `lenz` says
+// Arrays `grad_x` for each input %x that has one (`grad_%out0` of one that is called as an output), and `grad_out0` for
+// what outputs were given; the entry `lenz` says
 // which outputs are not differentiable, and that nothing bounds the gradients.
 void write_gradients(const std::string& path, const Gradients& gradients);
 

@@ -139,6 +139,36 @@ TEST(Gradients, WhatHasNoneIsSaid) {
   EXPECT_THROW(gradients_of(*none), UserError);
   auto integer = parse_graph("graph @g(%x: i64[3] requires_grad) {\n  %y = aten.sin(%x)\n  return %y\n}\n", op_table());
   EXPECT_THROW(gradients_of(*integer), UserError);
+  auto bits = parse_graph(
+      "graph @g(%x: f32[3] requires_grad) {\n  %b = aten.view.dtype(%x, i32)\n  %y = aten.mul(%x, "
+      "%b)\n  return %y\n}\n",
+      op_table());
+  EXPECT_THROW(gradients_of(*bits), Unsupported) << "float64 has other bits";
+}
+
+TEST(Gradients, NumbersAreThoseThatAreGiven) {
+  auto graph = parse_graph(
+      "graph @g(%x: f32[3] requires_grad, %f: float, %b: bool) {\n  %y = aten.mul(%x, %f)\n  "
+      "%z = aten.mul(%y, %b)\n  return %z\n}\n",
+      op_table());
+  Boxed boxed(DeviceKind::cpu);
+  std::vector<RunValue> inputs = draw_inputs(*graph, boxed, {}, Values::ordinary, 5);
+  inputs[1] = real_number(7);
+  GradientOptions options;
+  options.given["out0"] = bytes_of({1, 1, 1});
+  inputs[2] = truth_value(true);
+  EXPECT_EQ(doubles(gradients(*graph, inputs, {}, options).inputs.at(0).value), (std::vector<double>{7, 7, 7}));
+  inputs[2] = truth_value(false);
+  EXPECT_EQ(doubles(gradients(*graph, inputs, {}, options).inputs.at(0).value), (std::vector<double>{0, 0, 0}));
+}
+
+// An input may be called as an output's key is.
+TEST(Gradients, KeysAreApart) {
+  auto graph =
+      parse_graph("graph @g(%out0: f32[3] requires_grad) {\n  %y = aten.sin(%out0)\n  return %y\n}\n", op_table());
+  const std::string path = testing::TempDir() + "keys_" + std::to_string(getpid()) + ".npz";
+  write_gradients(path, gradients_of(*graph));
+  EXPECT_THAT(NpzReader(path).keys(), testing::ElementsAre("grad_%out0", "grad_out0", "lenz"));
 }
 
 // In other dtypes a generator gives other numbers.

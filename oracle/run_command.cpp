@@ -95,7 +95,8 @@ ExitCode run_reference(const Graph& graph, Boxed& boxed, const std::vector<RunVa
   for (size_t i = 0; i < r.outputs.size() && widening == Widening::bounds; ++i) {
     const Bounded& b = r.outputs[i];
     std::string name = "output " + std::to_string(i);
-    if (!b.error) std::printf("%s: exact\n", name.c_str());
+    if (!b.error && b.number_error == 0) std::printf("%s: exact\n", name.c_str());
+    if (b.number_error != 0) std::printf("%s, error bound: %.9g\n", name.c_str(), b.number_error);
     if (b.error) show(name + ", error bound", b.error, is_small(b.error, largest));
     if (b.ambiguous) show(name + ", ambiguous", b.ambiguous, is_small(b.ambiguous, largest));
   }
@@ -232,6 +233,9 @@ ExitCode run_command(std::span<const std::string> args) {
   app.add_option("--show", largest, "print elements of tensors with up to this many")->capture_default_str();
   if (!parse_arguments(app, args)) return ExitCode::fine;
   const std::string_view way = way_to_run(app, on);
+  if (grad && guard) throw UserError("--guard watches runs, not their gradients", app.get_name(), "say one of both");
+  if (grad && random == "lenz")
+    throw UserError("gradients are eager's, which draws from its own generator", app.get_name(), "leave out --random");
   require_writable(save);
 
   quieten_libtorch();

@@ -371,6 +371,29 @@ TEST_F(RunCommand, ResultsGoIntoAPipe) {
   close(end);
 }
 
+// A type that the graph gives a result that has no rule, and that it has not.
+TEST_F(RunCommand, ResultsOfExternsHaveTheSizesThatAreSaid) {
+  constexpr const char* kHead = "extern \"aten::linalg_svdvals(Tensor A, *, str? driver=None) -> Tensor\" ";
+  write("more.lenz", std::string(kHead) +
+                         "graph @g(%x: f32[4, 4]) { %s: f32[100000000] = aten.linalg_svdvals(%x) %e = "
+                         "aten.exp(%s) return %e }");
+  write("size.lenz", std::string(kHead) +
+                         "graph @g(%x: f32[4, 4], %y: f32[s0]) { %s: f32[s0] = aten.linalg_svdvals(%x) "
+                         "%e = aten.exp(%s) %z = aten.add(%e, %y) return %z }");
+  for (const char* on : {"llvm", "interp", "eager"}) {
+    EXPECT_EQ(run({"--on", on}, "more.lenz").code, ExitCode::bad_input) << on;
+    EXPECT_EQ(run({"--on", on, "--bind", "s0=9"}, "size.lenz").code, ExitCode::bad_input) << on;
+    EXPECT_EQ(run({"--on", on, "--bind", "s0=4"}, "size.lenz").code, ExitCode::fine) << on;
+  }
+}
+
+TEST_F(RunCommand, GradientsTakeNoOptionsOfRuns) {
+  write("d.lenz", "graph @g(%x: f32[3] requires_grad) { %y = aten.exp(%x) return %y }");
+  EXPECT_EQ(run({"--grad"}, "d.lenz").code, ExitCode::fine);
+  EXPECT_EQ(run({"--grad", "--guard"}, "d.lenz").code, ExitCode::bad_input);
+  EXPECT_EQ(run({"--grad", "--random", "lenz"}, "d.lenz").code, ExitCode::bad_input);
+}
+
 // Said before a run, not after it.
 TEST_F(RunCommand, ResultsNeedAFile) {
   std::filesystem::create_directory(file("folder"));

@@ -2,6 +2,7 @@
 
 #include <ATen/Functions.h>
 
+#include "compiler/base/sym_facts.h"
 #include "oracle/aten.h"
 #include "oracle/attention.h"
 #include "oracle/binding.h"
@@ -125,6 +126,26 @@ void require_declared(const loops::Extern& node, const loops::Buffer& wanted, co
                       ", the graph says " + spelled(name(wanted.type.dtype), wanted.type.rank()),
                   {}, "annotate the extern's result so");
 }
+// Sizes too, as far as the graph's inputs say what they are: the others are read off the result.
+void require_declared_sizes(const loops::Extern& node, const loops::Buffer& wanted, const at::Tensor& made,
+                            const loops::Program& program, const SymValues& symbols) {
+  if (node.op->infer) return;
+  auto of_inputs = [&](const SymNode* s) -> std::optional<int64_t> {
+    const bool known = std::ranges::any_of(program.inputs, [&](const loops::Input& i) {
+      return i.buffer == kNone ||
+             std::ranges::any_of(program.buffers[i.buffer].type.sizes, [&](Dim d) { return mentions(d, s); });
+    });
+    return known ? symbols(s) : std::nullopt;
+  };
+  for (size_t d = 0; d < wanted.type.rank(); ++d) {
+    const int64_t size = made.size(static_cast<int64_t>(d));
+    const std::optional<int64_t> said = evaluate(wanted.type.sizes[d], of_inputs);
+    if (!said || *said == size) continue;
+    throw UserError(node.op->full_name + " gives " + std::to_string(size) + " elements along dim " + std::to_string(d) +
+                        ", the graph says " + std::to_string(*said),
+                    {}, "the types of an extern's results are the graph's word: annotate them so");
+  }
+}
 }  // namespace
 
 std::vector<loops::Tensor> run_extern(const loops::ExternCall& call, const loops::Program& program, Boxed& boxed,
@@ -152,6 +173,7 @@ std::vector<loops::Tensor> run_extern(const loops::ExternCall& call, const loops
     at::Tensor made =
         result.isScalar() ? at::scalar_tensor(result.toScalar(), to_aten(wanted.type.dtype)) : result.toTensor();
     require_declared(call.node, wanted, made);
+    require_declared_sizes(call.node, wanted, made, program, symbols);
     // Sizes that only this op knows are read off its result.
     Binding sizes;
     for (size_t d = 0; d < wanted.type.rank(); ++d)

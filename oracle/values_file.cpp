@@ -297,6 +297,7 @@ void add_bounded(ResultsWriter& writer, const std::string& key, const Bounded& b
   if (!b.elements.empty()) return;
   writer.add(key, b.value);
   if (b.error) writer.add(key + ".error", b.error);
+  if (b.number_error != 0) writer.add(key + ".error", real_number(b.number_error));
   if (b.ambiguous) writer.add(key + ".ambiguous", b.ambiguous);
 }
 }  // namespace

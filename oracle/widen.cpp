@@ -84,4 +84,6 @@ std::unique_ptr<Graph> widened_graph(const Graph& graph) {
   return rebuilt(graph, {inputs, argument, result, node});
 }
 
+bool reads_bits(const OpDef& op) { return op.has(Trait::movement) && op.schema.find("dtype") >= 0; }
+
 }  // namespace lenz::oracle

@@ -13,4 +13,7 @@ namespace lenz::oracle {
 // Null if that is no graph: an op without a type rule, sub-graphs, ops that take no float64.
 std::unique_ptr<Graph> widened_graph(const Graph& graph);
 
+// Whether what an op gives are its operand's bits, read as another dtype: of what is widened they are others.
+bool reads_bits(const OpDef& op);
+
 }  // namespace lenz::oracle

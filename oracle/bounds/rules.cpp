@@ -1,4 +1,5 @@
 #include "oracle/bounds/rules.h"
+#include "oracle/widen.h"
 
 #include "compiler/scalar/scalar.h"
 
@@ -17,7 +18,7 @@ bool keeps_extremes(const Call& call) {
 
 Rule rule_for(const Call& call) {
   const OpDef& op = *call.op;
-  if (op.has(Trait::movement) && op.schema.find("dtype") >= 0) return flow_bits;
+  if (reads_bits(op)) return flow_bits;
   if (keeps_extremes(call)) return flow_monotone;
   switch (op.flow.kind) {
     case ErrorFlow::moved: return flow_moved;

@@ -180,7 +180,7 @@ void show(const Campaign& campaign) {
   for (const auto& [dtype, t] : campaign.tally.dtypes) {
     graphs += t.graphs;
     runs += t.runs;
-    alarms += t.alarms[1][0] + t.extreme_alarms;
+    alarms += std::max(t.alarms[0][0], t.alarms[1][0]) + t.extreme_alarms;
     extremes += t.extremes;
     show_mutants(dtype, t, campaign);
     if (campaign.options.mutants) show_survivors(dtype, t, campaign);

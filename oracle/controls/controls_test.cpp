@@ -68,6 +68,19 @@ TEST(Controls, AreMadeOfAGivenGraphToo) {
     EXPECT_THROW(require_controllable(*given(text)), UserError) << text;
 }
 
+// In whatever order a graph returns them, and however often.
+TEST(Controls, OutputsAreHeldToTheirOwn) {
+  ControlsOptions options;
+  options.given = parse_graph(R"(graph @g(%x: f32[8]) {
+    %f = aten.neg(%x) %h = aten.mul(%x, 2.0) %k = aten.exp(%h) return %k, %f, %k
+  })",
+                              op_table());
+  Boxed boxed(DeviceKind::cpu);
+  const DtypeTally& t = run_batch(options, 0, 4, boxed).dtypes.at("f32");
+  EXPECT_EQ(t.graphs, 4u);
+  EXPECT_EQ(t.alarms[0][0] + t.alarms[1][0], 0u);
+}
+
 // Each criterion's own idea of wrong.
 TEST(Controls, CriteriaSeeWhatTheyAreMeantToSee) {
   const Elements exact{1, 2, 3, 100}, running(4, 1e-6);

@@ -22,10 +22,14 @@ std::optional<Subject> Subject::make(std::unique_ptr<Graph> graph, Boxed& boxed,
   s.eager_ = Executor(boxed).run(*s.every_, inputs);
   if (s.reference_.ending != Ending::finished || s.eager_.ending != Ending::finished) return std::nullopt;
 
-  s.written_ = with_writes(*s.graph_);
-  if (s.written_) s.of_written_ = Referee(boxed, {}, by).run(*s.written_, inputs);
   std::vector<ValueId> outputs;
   for (const Arg& a : s.graph_->outputs()) outputs.push_back(a.value());
+  std::vector<Arg> in_order;  // each once, as its nodes come: as what is made of every result lists them
+  for (const Arg& a : s.every_->outputs())
+    if (std::ranges::find(outputs, a.value()) != outputs.end()) in_order.push_back(a);
+  s.graph_->set_outputs(in_order);
+  s.written_ = with_writes(*s.graph_);
+  if (s.written_) s.of_written_ = Referee(boxed, {}, by).run(*s.written_, inputs);
   s.of_outputs_ = s.reference_;
   s.of_outputs_.outputs.clear();
   for (size_t i = 0; i < s.every_->outputs().size(); ++i) {
