@@ -176,7 +176,8 @@ ExitCode run_command(std::span<const std::string> args) {
   CLI::App app(
       "Runs a graph. Inputs are what it declares (`init`), or drawn from a seed.\n"
       "Exit codes: 0 it ran; 7 --guard found a write beside elements; 2 it was refused, as eager refuses it (\"eager "
-      "raises\", \"the program raises\": --save says so in the file), or the input is bad (any other words); 6 out of "
+      "raises\", \"the program raises\": --save says so in the file, but of f64 and bound, which are no results), or "
+      "the input is bad (any other words); 6 out of "
       "memory, or an op "
       "that "
       "can't run.",
