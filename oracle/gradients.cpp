@@ -95,7 +95,9 @@ Gradients gradients(const Graph& graph, std::span<const RunValue> inputs, const 
     throw UserError("no input requires a gradient", "@" + graph.name, "write `requires_grad` behind an input's type");
   graph.for_each_node([&](NodeId id) {
     const Node& node = graph.node(id);
-    if (reads_bits(*node.op) && is_inexact(graph.type(node.args[0].value()).dtype))
+    if (!reads_bits(*node.op)) return;
+    const Dtype from = graph.type(node.args[0].value()).dtype, to = graph.type(node.result()).dtype;
+    if (from != to && (is_inexact(from) || is_inexact(to)))
       throw Unsupported(graph.value_name(node.result()) + " shows the bits of floats, which are others in float64");
   });
   auto widened = widened_graph(graph);

@@ -44,8 +44,8 @@ std::vector<RunValue> widened_inputs(const Graph& widened, Boxed& boxed, std::sp
                                      const Binding& binding);
 
 // Arrays `grad_x` for each input %x that has one (`grad_%out0` of one that is called as an output), and `grad_out0` for
-// what outputs were given; the entry `lenz` says
-// which outputs are not differentiable, and that nothing bounds the gradients.
+// what outputs were given; the entry `lenz` says which outputs are not differentiable, and that nothing bounds the
+// gradients.
 void write_gradients(const std::string& path, const Gradients& gradients);
 
 }  // namespace lenz::oracle

@@ -144,6 +144,11 @@ TEST(Gradients, WhatHasNoneIsSaid) {
       "%b)\n  return %y\n}\n",
       op_table());
   EXPECT_THROW(gradients_of(*bits), Unsupported) << "float64 has other bits";
+  auto floats = parse_graph(
+      "graph @g(%x: f32[3] requires_grad, %i: i32[3]) {\n  %b = aten.view.dtype(%i, f32)\n  %y = "
+      "aten.mul(%x, %b)\n  return %y\n}\n",
+      op_table());
+  EXPECT_THROW(gradients_of(*floats), Unsupported) << "and is of others";
 }
 
 TEST(Gradients, NumbersAreThoseThatAreGiven) {

@@ -69,6 +69,7 @@ def exported(options, folder):
     for entry in module_db:
         if options.only and not any(name in entry.name for name in options.only):
             continue
+        print(f"{entry.name} ({len(texts)} samples are exported)", file=sys.stderr, flush=True)
         for dtype in (getattr(torch, name) for name in DTYPES):
             if dtype not in entry.supported_dtypes("cpu"):
                 continue
@@ -130,6 +131,7 @@ def main():
             reports = {}
             for part in pool.map(lambda some: checked(lenz, some, "--seeds", "1"), parts):
                 reports |= part
+                print(f"{len(reports)} of {len(paths)} checked", file=sys.stderr, flush=True)
             open_ones = [path for path in paths if reports[path]["code"] == NOT_COVERED]
 
             def once_more(path):
