@@ -32,8 +32,8 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 FINDINGS = 3  # of a run, that are looked at until one counts
 BATCH = 32  # cases that a campaign of one worker has in hand at once
-ALONE = 120  # seconds for one case: a worker gives up long before
-PATIENCE = 120  # seconds on top of three times what a campaign was given
+ALONE = 60  # seconds for one case: a worker gives up long before
+PATIENCE = 90  # seconds on top of what a campaign was given; what was asked for cases takes three times that at most
 FAILED, BAD_INPUT, NOT_COVERED, WRONG = 1, 2, 6, 7  # exit codes, as lenz has them
 
 # Of one fault, as the store has it.
@@ -75,7 +75,7 @@ class Runner:
         with tempfile.TemporaryDirectory() as out:
             try:
                 done = self.lenz_says(fault["id"], "fuzz", *budget, "--first", first, "--seed", self.options.seed, "--workers", 1,
-                                      "--out", out, "--first-finding", "--json", *known, limit=max(seconds, cases) * 3 + PATIENCE)
+                                      "--out", out, "--first-finding", "--json", *known, limit=(cases * 3 if cases else seconds) + PATIENCE)
             except subprocess.TimeoutExpired:
                 return self.hung(fault, first, Path(out))
             try:
