@@ -29,15 +29,6 @@ OpDef in_one_dtype(const OpDef& op, Dtype dtype) {
   return narrowed;
 }
 
-std::unique_ptr<Graph> as_graph(const OpDef& op, DrawnCall call) {
-  NodeId node = call.graph->append(op, call.args);
-  SmallVec<Arg, 4> outputs;
-  for (uint16_t i = 0; i < call.graph->node(node).result_count; ++i)
-    outputs.push_back(Arg::of_value(call.graph->node(node).result(i)));
-  call.graph->set_outputs(outputs);
-  return std::move(call.graph);
-}
-
 const Type* leading_tensor(const Graph& graph) {
   for (const Input& input : graph.inputs()) {
     const Type& t = graph.type(input.value);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "compiler/graph/alias.h"
+#include "compiler/ops/symbolic_call.h"
 
 namespace lenz {
 
@@ -213,12 +214,7 @@ DrawnCall draw_call(const OpDef& op, const OpTable& table, Chooser& chooser, std
 std::unique_ptr<Graph> generate_call(const OpDef& op, const OpTable& table, Chooser& chooser) {
   DrawnCall call = draw_call(op, table, chooser);
   if (!call.graph) return nullptr;
-  NodeId node = call.graph->append(op, call.args);
-  SmallVec<Arg, 4> outputs;
-  for (uint16_t i = 0; i < call.graph->node(node).result_count; ++i)
-    outputs.push_back(Arg::of_value(call.graph->node(node).result(i)));
-  call.graph->set_outputs(outputs);
-  return std::move(call.graph);
+  return as_graph(op, std::move(call));
 }
 
 }  // namespace lenz

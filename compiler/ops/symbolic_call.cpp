@@ -4,6 +4,15 @@
 
 namespace lenz {
 
+std::unique_ptr<Graph> as_graph(const OpDef& op, DrawnCall call) {
+  NodeId node = call.graph->append(op, call.args);
+  SmallVec<Arg, 4> outputs;
+  for (uint16_t i = 0; i < call.graph->node(node).result_count; ++i)
+    outputs.push_back(Arg::of_value(call.graph->node(node).result(i)));
+  call.graph->set_outputs(outputs);
+  return std::move(call.graph);
+}
+
 std::unique_ptr<Graph> with_symbolic_sizes(const DrawnCall& call, std::optional<Range> range) {
   auto graph = std::make_unique<Graph>(call.graph->shared_context(), call.graph->ops(), "symbolic");
   std::map<int64_t, Dim> symbols;

@@ -6,10 +6,10 @@ namespace lenz::fuzz {
 
 std::span<const Property> properties() {
   static const Property all[] = {
-      text_round_trip(), broken_text(), structure(),     drawn_calls(),       broken_calls(), pass_alone(),
-      exact_passes(),    all_passes(),  settled(),       loops_interpreted(), fused(),        realised(),
-      passes_off(),      rebound(),     reference(),     machine_code(),      called_again(), called_elsewhere(),
-      from_cache(),      linear(),      keeps_nothing(), inductor(),
+      text_round_trip(),  broken_text(),  structure(),  drawn_calls(),   broken_calls(),      rows_alone(),
+      pass_alone(),       exact_passes(), all_passes(), settled(),       loops_interpreted(), fused(),
+      realised(),         passes_off(),   rebound(),    reference(),     machine_code(),      called_again(),
+      called_elsewhere(), from_cache(),   linear(),     keeps_nothing(), inductor(),
   };
   return all;
 }

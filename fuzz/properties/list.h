@@ -10,6 +10,7 @@ Property broken_text();
 Property structure();
 Property drawn_calls();
 Property broken_calls();
+Property rows_alone();
 Property exact_passes();
 Property all_passes();
 Property pass_alone();

@@ -1,0 +1,80 @@
+// In a campaign of a minute a graph of few nodes has each row once or never, and a row has modes: a reduction, a dtype
+// of its result, a flag. So each case also runs calls that stand alone, of rows by chance: a millisecond each, which is
+// what two nodes of a graph cost.
+#include "fuzz/properties/rows_alone.h"
+
+#include "compiler/base/hash.h"
+#include "compiler/graph/text.h"
+#include "compiler/ops/call_maker.h"
+#include "compiler/ops/symbolic_call.h"
+#include "fuzz/case.h"
+#include "fuzz/graph_calls.h"
+#include "fuzz/properties/drawn_calls.h"
+#include "fuzz/properties/list.h"
+#include "oracle/call_judge.h"
+
+namespace lenz::fuzz {
+
+namespace {
+constexpr uint64_t kOpenEvery = 4;  // calls: the sizes of one are symbols
+
+// Null: none whose values anybody may ask for.
+std::unique_ptr<Graph> drawn_alone(const OpDef& op, Chooser& choose) {
+  DrawnCall call = draw_call(op, op_table(), choose);
+  if (!call.graph || eager_may_die(op, call) || oracle::too_large(call)) return nullptr;
+  if (choose.below(kOpenEvery) == 0)
+    if (auto open = with_symbolic_sizes(call)) return open;
+  return as_graph(op, std::move(call));
+}
+
+// The steps up to the loops, cheapest first.
+std::vector<const Property*> asked_alone() {
+  std::vector<const Property*> asked;
+  for (std::string_view name : {"structure", "exact_passes", "all_passes", "loops_interpreted"})
+    asked.push_back(find_property(name));
+  return asked;
+}
+}  // namespace
+
+std::optional<Failure> call_that_fails(std::span<const OpDef* const> rows, const Setting& setting,
+                                       const std::string& scratch, int calls) {
+  RandomChooser choose(combine(setting.seed, hash_bytes("rows_alone")));
+  CaseRunner runner(asked_alone(), scratch);
+  for (int i = 0; i < calls; ++i) {
+    const OpDef& op = *choose.pick(rows);
+    Setting alone;
+    alone.values = setting.values;
+    alone.seed = choose.below(uint64_t{1} << 32);
+    std::unique_ptr<Graph> graph;
+    try {
+      graph = drawn_alone(op, choose);
+    } catch (const UserError&) {  // drawn_calls asks for what rules refuse
+    } catch (const Unsupported&) {
+    }
+    if (!graph || is_costly(op)) continue;
+    auto failure = runner.run(*graph, alone).failure;
+    if (!failure) continue;
+    blame(*graph, alone, *failure);
+    const std::string again = "the call by itself:\n# fuzz: " + alone.text() + "\n" + print(*graph);
+    return Failure{"rows_alone", failure->stage, failure->property + " of " + op.full_name + ": " + failure->symptom,
+                   failure->detail + "\n" + again};
+  }
+  return std::nullopt;
+}
+
+namespace {
+constexpr int kCalls = 6;  // in each case
+
+std::optional<Failure> holds(Subject& subject) {
+  return call_that_fails(rows_that_are_drawn(), subject.setting(), subject.scratch(), kCalls);
+}
+}  // namespace
+
+Property rows_alone() {
+  return {.name = "rows_alone",
+          .contract = "calls that stand alone, of rows by chance, hold through passes and loops",
+          .holds = holds,
+          .of_graph = true};
+}
+
+}  // namespace lenz::fuzz
