@@ -9,6 +9,7 @@
 #include "compiler/passes/noop_patterns.h"
 #include "compiler/passes/postgrad/batch_norm_patterns.h"
 #include "compiler/passes/postgrad/convolution_patterns.h"
+#include "compiler/passes/postgrad/vector_patterns.h"
 
 // One line a pass, in the order in which they run: its stage, its name, which is its function and its file in
 // compiler/passes, and why it stands here. What may round otherwise stands behind what may not: that is compared bit by
@@ -37,6 +38,7 @@
   PASS(postgrad, dead_code, "what they left behind, and what was made for sub-graphs alone")                         \
   PASS(core, decompose_to_core, "what patterns had to recognise is recognised: loops are made of few ops")           \
   PASS(core, convolution_products, "of one spelling for every kind; what loops are made of has products")            \
+  PASS(core, vector_products, "of definitions and of convolutions of one pixel; of which it makes sums")             \
   PASS(core, channels_last, "of convolutions that are none of those products")                                       \
   PASS(core, common_subexpressions, "definitions compute some things once for each of their results")                \
   PASS(core, partial_extremes, "of one spelling for every extreme")                                                  \
@@ -59,11 +61,11 @@ std::span<const PipelineLine> pipeline() {
 
 std::span<const RuleSet* const> rule_sets() {
   static const AttentionPatterns& attention = attention_patterns();
-  static const RuleSet* const all[] = {&algebraic_patterns(),   &noop_patterns(),     &idiom_patterns(),
-                                       &join_patterns(),        &source_patterns(),   &batch_norm_patterns(),
-                                       &convolution_patterns(), &attention.equations, &attention.products,
-                                       &attention.late,         &attention.weights,   &attention.softmax,
-                                       &attention.exponentials, &attention.scores,    &attention.shared_heads};
+  static const RuleSet* const all[] = {
+      &algebraic_patterns(), &noop_patterns(),        &idiom_patterns(),       &join_patterns(),
+      &source_patterns(),    &batch_norm_patterns(),  &convolution_patterns(), &vector_patterns(),
+      &attention.equations,  &attention.products,     &attention.late,         &attention.weights,
+      &attention.softmax,    &attention.exponentials, &attention.scores,       &attention.shared_heads};
   return all;
 }
 

@@ -62,6 +62,7 @@ bool has_host_kernel(const Graph& graph, const Node& node) {
              &value = graph.type(node.args[2].value());
   auto holds = [&](const Cond& cond) { return graph.assumptions.prove(cond) == Truth::yes; };
   if (holds(ne(query.sizes().back(), value.sizes().back())) || holds(eq(key.sizes()[key.rank() - 2], 0))) return false;
+  if (query.sizes()[query.rank() - 2].is(1)) return false;
   return !draws_numbers(*node.op, node.arguments());
 }
 

@@ -10,8 +10,9 @@ namespace lenz {
 bool is_attention(const OpDef& op);
 bool may_have_host_kernel(const OpDef& op);
 // Whether such a kernel may take these operands. Attention: queries, keys and values of one length, a key at least, as
-// far as anybody knows (a host takes the steps one by one where a run shows other sizes), and no dropout, whose numbers
-// are ours. Gradients of convolutions: where that of a weight is asked for, unless products give it.
+// far as anybody knows (a host takes the steps one by one where a run shows other sizes), not one query alone, whose
+// steps read keys and values once, and no dropout, whose numbers are ours. Gradients of convolutions: where that of a
+// weight is asked for, unless products give it.
 bool has_host_kernel(const Graph& graph, const Node& node);
 // The gradient of a weight of one tap is a product for each image, and their sum: whether these products are no larger
 // than the images, of so many pixels and channels.
