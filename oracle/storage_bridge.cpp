@@ -6,6 +6,7 @@
 #include "oracle/aten.h"
 #include "oracle/attention.h"
 #include "oracle/binding.h"
+#include "oracle/library_products.h"
 
 namespace lenz::oracle {
 
@@ -86,15 +87,30 @@ std::optional<at::Tensor> volume_convolved(const loops::Extern& node, std::span<
   return at::mkldnn_convolution(x, w, bias, padding, stride, dilation, 1);
 }
 
+// A product that another of libtorch's libraries computes in less time than the op.
+std::optional<at::Tensor> multiplied(const loops::Extern& node, std::span<const RunValue> values) {
+  const std::string& name = node.op->full_name;
+  const bool added = name == "aten.addmm" || name == "aten.baddbmm";  // op name: of products, as libtorch computes them
+  if (!added && name != "aten.mm" && name != "aten.bmm") return std::nullopt;  // op name: as above
+  const size_t first = added ? 1 : 0;
+  auto once = [&](size_t i) { return node.args[i].kind == ArgKind::integer && node.args[i].dim().is(1); };
+  if (added && !(once(3) && once(4))) return std::nullopt;  // beta, alpha
+  auto tensor = [&](size_t i) -> const at::Tensor& { return values[node.args[i].value()]->value.toTensor(); };
+  if (!takes_less_by_onednn(tensor(first), tensor(first + 1))) return std::nullopt;
+  return product_by_onednn(tensor(first), tensor(first + 1), added ? std::optional(tensor(0)) : std::nullopt);
+}
+
 // What ATen has an op for, or the kernel of our own op.
 Outcome outcome_of(const loops::Extern& node, Boxed& boxed, std::span<const RunValue> values,
                    const SymValues& symbols) {
-  std::optional<at::Tensor> volume;
+  std::optional<at::Tensor> otherwise;
   if (node.op->full_name == "aten.convolution")  // op name: libtorch has another kernel for it
-    boxed.within([&] { volume = allocated([&] { return volume_convolved(node, values, symbols); }); });
-  if (volume) {
+    boxed.within([&] { otherwise = allocated([&] { return volume_convolved(node, values, symbols); }); });
+  else if (has_slow_products() && node.op->has(Trait::contraction))
+    boxed.within([&] { otherwise = allocated([&] { return multiplied(node, values); }); });
+  if (otherwise) {
     Outcome out;
-    out.results.push_back(hold(std::move(*volume)));
+    out.results.push_back(hold(std::move(*otherwise)));
     return out;
   }
   if (node.op->full_name != "lenz.attention")  // op name: the one op of ours that hosts have a kernel for
