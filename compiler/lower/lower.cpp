@@ -296,6 +296,7 @@ bool Lowering::runs_outside(const Node& node) const {
 bool Lowering::is_small_product(const Node& node, const OpDef& row) const {
   // Of few rows the other factor is read, and may have to be turned, for little work.
   constexpr int64_t kMultiplications = 1 << 18, kOfFewRows = 1 << 14, kManyRows = 8, kVector = 16;
+  constexpr int64_t kFewTerms = 8, kSomeTerms = 16, kWide = 32, kVeryWide = 128;
   if (row.lowering.body.find(" as matmul ") == std::string::npos) return false;
   SmallVec<ValueId, 4> operands;
   for (const Arg& a : node.arguments())
@@ -303,10 +304,17 @@ bool Lowering::is_small_product(const Node& node, const OpDef& row) const {
   if (operands.size() < 2) return false;
   const Type &left = type(operands[operands.size() - 2]), &made = type(node.result());
   const Dim all = numel(made.sizes()), inner = left.rank() ? left.sizes().back() : Dim(1);
-  if (!all.is_constant() || !inner.is_constant() || made.rank() == 0) return false;
-  const int64_t rows = made.rank() < 2 ? 1 : made.sizes()[made.rank() - 2].constant();
-  const int64_t most = rows >= kManyRows ? kMultiplications : kOfFewRows;
-  return made.sizes().back().constant() >= kVector && all.constant() * inner.constant() <= most;
+  if (made.rank() == 0 || !inner.is_constant() || !made.sizes().back().is_constant()) return false;
+  const Dim rows = made.rank() < 2 ? Dim(1) : made.sizes()[made.rank() - 2];
+  const bool many = !rows.is_constant() || rows.constant() >= kManyRows;  // of open sizes: taken to be so
+  const int64_t terms = inner.constant(), columns = made.sizes().back().constant();
+  // A few terms are less work than to write what they add up to; of narrow floats a library multiplies two at once.
+  const bool few = terms <= kFewTerms || (terms <= kSomeTerms && columns >= kWide);
+  if (few && many && item_size(made.dtype) >= 4 &&
+      (columns <= kVeryWide || (all.is_constant() && all.constant() <= kMultiplications)))
+    return true;
+  if (!all.is_constant()) return false;
+  return columns >= kVector && all.constant() * terms <= (many ? kMultiplications : kOfFewRows);
 }
 
 // Whether its buffer is its own: of a view too whose elements loops make (complex numbers of parts, conjugates).
