@@ -58,6 +58,24 @@ size_t told(const Member& a, const DimVec& at_a, const Member& b, const DimVec& 
   return most;
 }
 
+// What a coordinate may be: a number, or an axis of a known extent from a number on.
+std::optional<std::pair<int64_t, int64_t>> ends_of(const Member& m, Dim d) {
+  if (d.is_constant()) return std::pair(d.constant(), d.constant());
+  for (const loops::Axis& a : m.nest->axes)
+    if (const Dim first = d - a.symbol; first.is_constant() && a.extent.is_constant() && a.extent.constant() > 0)
+      return std::pair(first.constant(), first.constant() + a.extent.constant() - 1);
+  return std::nullopt;
+}
+
+// Whether two nests' elements of a buffer are others at all their points: parts that are joined, say.
+bool never_meet(const Member& a, const DimVec& at_a, const Member& b, const DimVec& at_b) {
+  for (size_t d = 0; d < at_a.size() && d < at_b.size(); ++d) {
+    const auto one = ends_of(a, at_a[d]), other = ends_of(b, at_b[d]);
+    if (one && other && (one->second < other->first || other->second < one->first)) return true;
+  }
+  return false;
+}
+
 size_t common_extents(const Member& a, const Member& b) {
   size_t n = 0;
   while (n < a.extents.size() && n < b.extents.size() && a.extents[n] == b.extents[n]) ++n;
@@ -221,19 +239,19 @@ class PhaseMaker {
     };
     for (size_t s = 0; s < a.stores.size(); ++s) {
       for (const Access& load : b.loads) {
-        if (load.buffer != a.stores[s].buffer) continue;
+        if (load.buffer != a.stores[s].buffer || never_meet(b, *load.index, a, *a.stores[s].index)) continue;
         any = true;
         apart = apart || late[s] || !same_place(*a.stores[s].index, *load.index);
       }
       for (const Access& store : b.stores) {
-        if (store.buffer != a.stores[s].buffer) continue;
+        if (store.buffer != a.stores[s].buffer || never_meet(b, *store.index, a, *a.stores[s].index)) continue;
         any = apart = true;
       }
     }
     std::vector<bool> late_b = late_stores(*b.nest);
     for (const Access& load : a.loads)
       for (size_t s = 0; s < b.stores.size(); ++s) {
-        if (load.buffer != b.stores[s].buffer) continue;
+        if (load.buffer != b.stores[s].buffer || never_meet(a, *load.index, b, *b.stores[s].index)) continue;
         any = true;
         apart = apart || late_b[s] || !same_place(*load.index, *b.stores[s].index);
       }

@@ -48,6 +48,52 @@ loops::Tensor numbers(Dtype dtype, const loops::Ints& sizes, int64_t below) {
   return t;
 }
 
+size_t nests(const loops::Program& program) {
+  size_t count = 0;
+  loops::for_each_node(program.body, [&](const loops::Node& n) { count += std::holds_alternative<loops::Nest>(n.is); });
+  return count;
+}
+
+// Parts of one result that never meet are computed side by side: nothing of what they share is stored, or read twice.
+TEST(StepsBetween, OfPartsThatAreJoinedAreOnePhase) {
+  const std::string_view joined = R"(
+graph @g(%x: f32[40, 64]) {
+  %a = aten.slice(%x, 1, 0, 32)
+  %b = aten.slice(%x, 1, 32, 64)
+  %p = aten.add(%a, %b)
+  %m = aten.sub(%a, %b)
+  %c = aten.cat([%p, %m], 1)
+  return %c
+}
+)";
+  EXPECT_EQ(nests(scheduled(joined)), 1u) << loops::print(scheduled(joined));
+  expect_same(joined, {numbers(Dtype::f32, {40, 64}, 50)}, 0);
+  const std::string_view stacked = R"(
+graph @g(%x: f32[40, 64]) {
+  %p = aten.sum(%x, [1])
+  %m = aten.amax(%x, [1])
+  %c = aten.stack([%p, %m], 1)
+  return %c
+}
+)";
+  EXPECT_EQ(nests(scheduled(stacked)), 2u) << loops::print(scheduled(stacked));  // the sums, and both stores
+  expect_same(stacked, {numbers(Dtype::f32, {40, 64}, 50)}, 0);
+}
+
+// The first part's last column is the second one's first: the second part is written behind it.
+TEST(StepsBetween, OfPartsThatMeetAreTwo) {
+  const std::string_view text = R"(
+graph @g(%x: f32[40, 32]) {
+  %z = aten.zeros([40, 63])
+  %p = aten.exp(%x)
+  %a = aten.slice_scatter(%z, %p, 1, 0, 32)
+  %c = aten.slice_scatter(%a, %x, 1, 31, 63)
+  return %c
+}
+)";
+  expect_same(text, {numbers(Dtype::f32, {40, 32}, 50)}, 1e-3);
+}
+
 // Two steps read the roots; both feed one sum in parts, and nothing else.
 TEST(StepsBetween, OfOneSplitSumAreComputedWithIt) {
   const std::string_view text = R"(
