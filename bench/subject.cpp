@@ -10,6 +10,7 @@
 #include "oracle/bounds/reference.h"
 #include "oracle/decisions.h"
 #include "oracle/element_compare.h"
+#include "oracle/host_processor.h"
 #include "oracle/likeness.h"
 #include "oracle/native_run.h"
 #include "oracle/random_machine.h"
@@ -67,6 +68,7 @@ struct Subject::Impl {
     how.cache = options.cache;
     how.threads = options.pool->workers();
     how.verify = options.verify;
+    how.runner.attention_in_steps = has_slow_products();
     how.executable.pool = options.pool;
     how.executable.load_constant = constants_in(execute.folder);
     executable = ExecutableSet(*graph, how, {.products_outside = true}).at(binding.lookup(), &report);

@@ -135,5 +135,34 @@ TEST(AttentionKernel, StaysOneOp) {
   EXPECT_EQ(externs(apart, true).find("attention"), std::string::npos);
 }
 
+// Hosts whose products are faster than their attention take its steps where caches hold the scores, and wherever one
+// query meets its keys.
+TEST(AttentionKernel, IsStepsWhereProductsAreFaster) {
+  auto stays = [](const std::string& sizes, const std::string& rest, bool in_steps) {
+    RunnerOptions how;
+    how.attention_in_steps = in_steps;
+    const std::string text =
+        "graph @g(" + sizes + ") { %r = aten.scaled_dot_product_attention(%q, %k, %v" + rest + ") return %r }";
+    bool attention = false;
+    const auto program = to_loops(*parse_graph(text, op_table()), how, {.products_outside = true});
+    loops::for_each_node(program.body, [&](const loops::Node& node) {
+      const auto* e = std::get_if<loops::Extern>(&node.is);
+      attention = attention || (e && e->op->full_name == "aten.scaled_dot_product_attention");
+    });
+    return attention;
+  };
+  auto heads = [](const std::string& dtype, const std::string& queries, const std::string& keys) {
+    return "%q: " + dtype + "[" + queries + ", 64], %k: " + dtype + "[" + keys + ", 64], %v: " + dtype + "[" + keys +
+           ", 64]";
+  };
+  const std::string few = heads("f32", "2, 4, 50", "2, 4, 60");
+  EXPECT_TRUE(stays(few, "", false) && !stays(few, "", true));
+  EXPECT_TRUE(stays(few, ", is_causal=true", true));  // half of the scores are not looked at
+  EXPECT_TRUE(stays(heads("f32", "2, 8, 800", "2, 8, 800"), "", true));
+  EXPECT_TRUE(stays(heads("bf16", "2, 4, 50", "2, 4, 60"), "", true));
+  EXPECT_TRUE(stays(heads("f32", "2, 4, 50", "2, 2, 60"), ", enable_gqa=true", true));
+  EXPECT_FALSE(stays(heads("f32", "2, 4, 1", "2, 4, 60"), "", false));
+}
+
 }  // namespace
 }  // namespace lenz::oracle

@@ -25,15 +25,6 @@ bool are_factors(const at::Tensor& left, const at::Tensor& right) {
 }
 }  // namespace
 
-bool has_slow_products() {
-#if defined(__x86_64__)
-  static const bool slow = __builtin_cpu_is("amd") && __builtin_cpu_supports("avx512f");
-  return slow;
-#else
-  return false;
-#endif
-}
-
 namespace {
 // Of a right factor that lies column by column oneDNN takes few rows of the left one at a time as it lies; of more it
 // turns it first, unless the left one is long enough for another kernel.

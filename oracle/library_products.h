@@ -17,7 +17,4 @@ bool takes_less_by_onednn(const at::Tensor& left, const at::Tensor& right);
 std::optional<at::Tensor> product_by_onednn(const at::Tensor& left, const at::Tensor& right,
                                             const std::optional<at::Tensor>& addend);
 
-// Whether the other library is slow on this processor: it is of another maker.
-bool has_slow_products();
-
 }  // namespace lenz::oracle

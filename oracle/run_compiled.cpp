@@ -8,6 +8,7 @@
 
 #include "compiler/driver/program_set.h"
 #include "compiler/torch/torch_pool.h"
+#include "oracle/host_processor.h"
 #include "oracle/interpreted.h"
 #include "oracle/native_run.h"
 #include "oracle/tensors.h"
@@ -90,6 +91,7 @@ Execution run_compiled(const Graph& graph, std::span<const RunValue> inputs, con
   build_options.target = how.target;
   build_options.cache = how.cache;
   build_options.threads = how.threads;
+  build_options.runner.attention_in_steps = has_slow_products();
   build_options.executable.load_constant = constants_in(options.folder);
   if (options.memory_limit) {
     const uint64_t taken = storage_bytes(inputs);

@@ -6,6 +6,7 @@
 #include "oracle/aten.h"
 #include "oracle/attention.h"
 #include "oracle/binding.h"
+#include "oracle/host_processor.h"
 #include "oracle/library_products.h"
 
 namespace lenz::oracle {

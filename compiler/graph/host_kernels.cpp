@@ -66,6 +66,19 @@ bool has_host_kernel(const Graph& graph, const Node& node) {
   return !draws_numbers(*node.op, node.arguments());
 }
 
+bool has_scores_for_caches(const Graph& graph, const Node& node) {
+  constexpr int64_t kMostBytes = 20 << 20;
+  if (!is_attention(*node.op)) return false;
+  const Type &query = graph.type(node.args[0].value()), &key = graph.type(node.args[1].value());
+  if (query.dtype != Dtype::f32 || query.rank() != key.rank()) return false;
+  // Keys that several queries share would be copied for each.
+  if (!std::ranges::equal(query.sizes().first(query.rank() - 2), key.sizes().first(key.rank() - 2))) return false;
+  if (const int i = node.op->schema.find("is_causal"); i >= 0 && node.args[static_cast<size_t>(i)].boolean())
+    return false;
+  const Dim scores = product(query.sizes().first(query.rank() - 1)) * key.sizes()[key.rank() - 2];
+  return scores.is_constant() && scores.constant() * item_size(query.dtype) <= kMostBytes;
+}
+
 bool has_no_share(const Node& node) {
   auto is_taken = [&](std::string_view name, int times) {
     const int i = node.op->schema.find(name);

@@ -14,6 +14,8 @@ bool may_have_host_kernel(const OpDef& op);
 // steps read keys and values once, and no dropout, whose numbers are ours. Gradients of convolutions: where that of a
 // weight is asked for, unless products give it.
 bool has_host_kernel(const Graph& graph, const Node& node);
+// Whether a node is attention in f32 whose scores caches hold, all of which are looked at.
+bool has_scores_for_caches(const Graph& graph, const Node& node);
 // The gradient of a weight of one tap is a product for each image, and their sum: whether these products are no larger
 // than the images, of so many pixels and channels.
 bool products_are_small(const Graph& graph, Dim pixels, Dim channels, Dim of_weights);

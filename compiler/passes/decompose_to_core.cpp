@@ -45,7 +45,9 @@ class Decomposer {
   }
 
   bool stays(const Node& node) const {
-    return is_core(node) || (context_.products_outside && has_host_kernel(graph_, node));
+    if (is_core(node)) return true;
+    if (!context_.products_outside || !has_host_kernel(graph_, node)) return false;
+    return !(context_.attention_in_steps && has_scores_for_caches(graph_, node));
   }
 
   // Whether anything but writes and views stands behind a write.

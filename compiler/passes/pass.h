@@ -65,6 +65,7 @@ class PassContext {
   size_t* asked_by_all = nullptr;
   const TensorEvaluator* evaluator = nullptr;  // null: none
   bool products_outside = false;               // RunnerOptions'
+  bool attention_in_steps = false;             // as above
 
   size_t allowed() const { return allowed_; }
   size_t denied() const { return denied_; }

@@ -84,6 +84,7 @@ class Runner {
     context.asked_by_all = &asked_by_all_;
     if (options_.evaluator) context.evaluator = &options_.evaluator;
     context.products_outside = options_.products_outside;
+    context.attention_in_steps = options_.attention_in_steps;
 
     auto start = std::chrono::steady_clock::now();
     apply(pass, graph_, context);
