@@ -127,6 +127,11 @@ bool FactsLearner::assume_range(const SymNode* symbol, const Range& range) {
       if (mentions(b.dim, symbol)) pending_.push_back({Pending::Kind::nonnegative, b.dim, {}});
       return false;
     });
+    facts_.nonzero_.any_of(symbol->symbols, [&](const Facts::Bound& b) {
+      if (mentions(b.dim, symbol)) pending_.push_back({Pending::Kind::nonzero, b.dim, {}});
+      return false;
+    });
+    if (k.solved) divide_by_solved(*k.solved);
   }
   if (k.solved) {
     if (next.low) pending_.push_back({Pending::Kind::nonnegative, *k.solved - *next.low, {}});
@@ -238,74 +243,6 @@ const SymNode* growing_in(const FactsReader& reader, Dim dim) {
 }
 }  // namespace
 
-namespace {
-// A sum without a constant, divided by a positive factor of all its terms: of the same sign.
-std::optional<Dim> without_common_factor(const FactsReader& reader, Dim dim) {
-  SumView view(dim);
-  if (view.constant() != 0 || view.terms().size() < 2) return std::nullopt;
-  ProductView first(view.terms()[0].monomial);
-  for (const SymFactor& candidate : first.factors()) {
-    const Range r = reader.range(Dim(candidate.atom));
-    if (!r.low || *r.low <= 0) continue;
-    Dim rest = 0;
-    bool common = true;
-    for (const SymTerm& t : view.terms()) {
-      Dim left = t.coefficient;
-      bool found = false;
-      ProductView product(t.monomial);
-      for (const SymFactor& f : product.factors()) {
-        const bool taken = f.atom == candidate.atom;
-        found = found || taken;
-        for (auto power = f.power - (taken ? 1 : 0); power > 0; --power) left = left * Dim(f.atom);
-      }
-      common = common && found;
-      rest = rest + left;
-    }
-    if (common) return rest;
-  }
-  return std::nullopt;
-}
-
-// The sum that multiplies this symbol, where the dim has it to the first power alone; 0 where it has it otherwise.
-Dim coefficient_of(const SymNode* symbol, Dim dim) {
-  Dim sum = 0;
-  SumView view(dim);
-  for (const SymTerm& t : view.terms()) {
-    if (!mentions(monomial_dim(t), symbol)) continue;
-    Dim others = t.coefficient;
-    int64_t times = 0;
-    ProductView product(t.monomial);
-    for (const SymFactor& f : product.factors()) {
-      if (f.atom == symbol) times += f.power;
-      if (f.atom != symbol && mentions(Dim(f.atom), symbol)) return 0;
-      for (auto power = f.atom == symbol ? 0 : f.power; power > 0; --power) others = others * Dim(f.atom);
-    }
-    if (times != 1) return 0;
-    sum += others;
-  }
-  return sum;
-}
-
-// a*x + b = 0 where the sum a is not 0 and divides b, as of s*(t + 1) = 4*t*(t + 1): x + b/a.
-std::optional<Dim> without_common_sum(const FactsReader& reader, Dim dim) {
-  if (SumView(dim).terms().size() < 4) return std::nullopt;
-  std::optional<Dim> found;
-  for_each_symbol(dim, [&](const SymNode* symbol) {
-    if (found) return;
-    const Dim a = coefficient_of(symbol, dim);
-    if (a.is_constant() || SumView(a).terms().size() + (SumView(a).constant() != 0) < 2) return;
-    const Range r = reader.range(a);
-    if (!(r.low && *r.low > 0) && !(r.high && *r.high < 0)) return;
-    try {
-      const Dim b = dim - a * Dim(symbol), times = floor_div(b, a);
-      if (times * a == b) found = Dim(symbol) + times;
-    } catch (const DimOverflow&) {  // numbers beyond counting: nothing is learnt
-    }
-  });
-  return found;
-}
-}  // namespace
-
 // dim >= 0 or, if `exactly`, dim = 0, for a sum of powers of one symbol: says in which range the symbol lies.
 bool FactsLearner::assume_power(Dim dim, bool exactly, bool& done) {
   FactsReader reader(facts_);
@@ -342,6 +279,7 @@ bool FactsLearner::assume_zero(Dim dim) {
   if (dim.is_constant()) return dim.constant() == 0;
   if (auto rest = without_common_factor(FactsReader(facts_), dim)) return assume_zero(*rest);
   if (auto rest = without_common_sum(FactsReader(facts_), dim)) return assume_zero(*rest);
+  if (auto rest = without_solved_factor(dim)) return assume_zero(*rest);
   if (--budget_ > 0 && FactsReader(facts_).prove(eq(dim, 0)) == Truth::no) return false;
   SumView view(dim);
   int64_t g = content(dim);
@@ -392,6 +330,8 @@ void FactsLearner::bound_quotient(Dim dim) {
 
 bool FactsLearner::assume_nonzero(Dim dim) {
   if (dim.is_constant()) return dim.constant() != 0;
+  if (auto rest = without_common_factor(FactsReader(facts_), dim)) return assume_nonzero(*rest);
+  if (auto rest = without_solved_factor(dim)) return assume_nonzero(*rest);
   FactsReader reader(facts_);
   if (--budget_ > 0 && reader.prove(eq(dim, 0)) == Truth::yes) return false;
   Range r = reader.range(dim);
@@ -404,6 +344,7 @@ bool FactsLearner::assume_nonzero(Dim dim) {
 bool FactsLearner::assume_nonnegative(Dim dim) {
   if (dim.is_constant()) return dim.constant() >= 0;
   if (auto rest = without_common_factor(FactsReader(facts_), dim)) return assume_nonnegative(*rest);
+  if (auto rest = without_solved_factor(dim)) return assume_nonnegative(*rest);
   int64_t g = content(dim);
   if (g > 1) return assume_nonnegative(floor_div(dim, g));  // g*X + c >= 0: X + c//g >= 0
   SumView view(dim);
@@ -561,7 +502,12 @@ bool FactsLearner::settle() {
 
 bool FactsLearner::assume(const Cond& cond) {
   FactsReader reader(facts_);
-  Dim gap = reader.normalize(reader.normalize(cond.rhs) - reader.normalize(cond.lhs));
+  Dim gap;
+  try {
+    gap = reader.normalize(without_factors(cond));
+  } catch (const DimOverflow&) {  // sides that are simpler by themselves
+    gap = reader.normalize(reader.normalize(cond.rhs) - reader.normalize(cond.lhs));
+  }
   bool consistent = true;
   switch (cond.rel) {
     case Rel::eq: consistent = assume_zero(gap); break;

@@ -59,6 +59,7 @@ struct Facts::Hints {
   std::vector<int64_t> used;  // the numbers of the open ones, in order
   size_t conditions = 0;      // that were looked at
   uint64_t version = 0;       // of the facts that they were made for
+  bool tried_all = false;     // values of what conditions on few values break: no others will do, whatever is learnt
 };
 
 struct Facts::Proven {
@@ -96,6 +97,9 @@ class FactsLearner {
   };
 
   bool take_in(const Pending& pending);
+  Dim without_factors(const Cond& cond);
+  std::optional<Dim> without_solved_factor(Dim dim) const;
+  void divide_by_solved(Dim value);
   void none_is_zero(const SymTerm& term);
   bool assume_zero(Dim dim);
   bool assume_nonzero(Dim dim);
@@ -137,6 +141,11 @@ std::optional<Congruence> solve_congruence(int64_t c, int64_t r, int64_t m);
 
 Range multiply_ranges(const Range& a, const Range& b);
 Range intersect_ranges(const Range& a, const Range& b);
+
+// sym_factors.cpp. What is left of dim = 0, or dim >= 0, without a factor that is not 0, or positive; nullopt if there
+// is none.
+std::optional<Dim> without_common_factor(const FactsReader& reader, Dim dim);
+std::optional<Dim> without_common_sum(const FactsReader& reader, Dim dim);  // of dim = 0 alone
 
 inline SymbolMask symbol_mask(Dim dim) { return dim.is_constant() ? SymbolMask{} : dim.node()->symbols; }
 bool mentions(Dim dim, const SymNode* symbol);

@@ -302,6 +302,20 @@ TEST(SymFacts, HintsAreDistinctTypicalAndStay) {
   EXPECT_EQ(w.facts.hint(w.dim("b")), b);
 }
 
+// The sizes of a convolution's result, of which the number of elements is known: one pair of sizes alone will do, and a
+// guard that is decided by another one is a guard that no sizes keep.
+TEST(SymFacts, HintsSolveEquationsOfFewValues) {
+  World w{"a in 1..64",
+          "b in 3..64",
+          "a <= b",
+          "b <= 3*a",
+          "4*a - a*b + b >= 1",
+          "4*a - a*b + b != 1",
+          "(4*a - a*b + b)*(4*a - b + 1) == 12"};
+  EXPECT_EQ(w.facts.hint(w.dim("a")), 2);
+  EXPECT_EQ(w.facts.hint(w.dim("b")), 5);
+}
+
 TEST(SymFacts, LongChainsNeedNoStackAndLittleTime) {
   SymPool pool;
   Facts facts;

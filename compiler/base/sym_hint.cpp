@@ -20,6 +20,7 @@ int64_t free_value(uint32_t id) {
 constexpr int kMaxWalk = 512;                    // values tried in turn for one symbol
 constexpr int kMaxRepairs = 64;                  // symbols changed to satisfy conditions
 constexpr int kMaxChecks = 6000;                 // conditions evaluated while doing so
+constexpr int64_t kMaxPoints = 1 << 13;          // values of several symbols that are tried where that leads nowhere
 constexpr uint64_t kBroken = uint64_t{1} << 63;  // in the version of hints that no repair made satisfy all
 
 }  // namespace
@@ -116,7 +117,7 @@ class HintSearch {
       of = typical(*k);
       used_.insert(*of);
     }
-    bool whole = repair();
+    bool whole = repair() || try_all();
     hints_.used.clear();
     for (const Facts::Known* k : all_) {
       Facts::Hints::Value& v = hints_.values[k->symbol->id];
@@ -270,6 +271,42 @@ class HintSearch {
       if (broken.empty()) return true;
       mend(conditions_[broken[choose.below(broken.size())]], choose);
     }
+    return false;
+  }
+
+  // An equation of products may have one solution, which no step from symbol to symbol leads to. Of symbols that have
+  // few values all are tried: hints that break a fact decide what facts exclude.
+  bool try_all() {
+    if (hints_.tried_all) return false;
+    std::vector<const SymNode*> symbols;
+    for (const Cond& cond : conditions_) {
+      if (holds(cond)) continue;
+      for (const SymNode* s : symbols_of(cond))
+        if (std::ranges::find(symbols, s) == symbols.end()) symbols.push_back(s);
+    }
+    int64_t points = 1;
+    std::set<size_t> about;
+    for (const SymNode* s : symbols) {
+      const Range& r = known(s->id).range;
+      if (!r.low || !r.high || *r.high - *r.low >= kMaxPoints || (points *= *r.high - *r.low + 1) > kMaxPoints)
+        return false;
+      about.insert(about_[s->id].begin(), about_[s->id].end());
+    }
+    const auto before = hints_.values;
+    for (int64_t point = 0; point < points; ++point) {
+      int64_t rest = point;
+      bool fits = true;
+      for (const SymNode* s : symbols) {  // 0 and 1 come last
+        const Range& r = known(s->id).range;
+        const int64_t count = *r.high - *r.low + 1, few = std::clamp<int64_t>(2 - *r.low, 0, count);
+        value(s->id) = *r.low + (rest % count + few) % count;
+        fits = fits && allowed(known(s->id), *value(s->id));
+        rest /= count;
+      }
+      if (fits && std::ranges::all_of(about, [&](size_t i) { return holds(conditions_[i]); })) return true;
+    }
+    hints_.values = before;
+    hints_.tried_all = true;
     return false;
   }
 

@@ -204,6 +204,14 @@ const Proof kProofs[] = {
     {{"a == b - 12", "d < a*b*c"}, "d % c < c", Truth::yes},
     {{"a == b - 12", "d <= a*b*c"}, "c >= 1", Truth::unknown},
     {{"c in -5..5", "a == b - 12", "d < a*b*c"}, "c >= 1", Truth::unknown},
+    // Factors that no sum shows any more once a symbol is replaced by what it equals.
+    {{"a == b - 1", "a >= 1", "a*b*c == 10*a"}, "b*c == 10", Truth::yes},
+    {{"a == b - 1", "a*b*c == 10*a"}, "b*c == 10", Truth::unknown},
+    {{"a == b - 1", "a >= 1", "a*b*c <= 10*a"}, "b*c <= 10", Truth::yes},
+    {{"a == b - 1", "a >= 1", "a*c != 10*a"}, "c != 10", Truth::yes},
+    {{"a == b + 7", "a*b*b != 0"}, "b >= 1", Truth::yes},
+    {{"a == b + 7", "0 < a*b*b"}, "b >= 1", Truth::yes},
+    {{"a == b + 7", "a*b*b != 1"}, "b >= 1", Truth::unknown},
     {{"a in -5.."}, "a*a >= 0", Truth::yes},
     {{"a in -5.."}, "a*a*a >= 0", Truth::unknown},
 };

@@ -1,0 +1,131 @@
+// Factors that both sides of a condition have, or all terms of one: what is not 0 goes.
+#include "compiler/base/sym_facts.h"
+#include "compiler/base/sym_overflow.h"
+
+namespace lenz {
+
+// A sum without a constant, divided by a positive factor of all its terms: of the same sign.
+std::optional<Dim> without_common_factor(const FactsReader& reader, Dim dim) {
+  SumView view(dim);
+  if (view.constant() != 0 || view.terms().size() < 2) return std::nullopt;
+  ProductView first(view.terms()[0].monomial);
+  for (const SymFactor& candidate : first.factors()) {
+    const Range r = reader.range(Dim(candidate.atom));
+    if (!r.low || *r.low <= 0) continue;
+    Dim rest = 0;
+    bool common = true;
+    for (const SymTerm& t : view.terms()) {
+      Dim left = t.coefficient;
+      bool found = false;
+      ProductView product(t.monomial);
+      for (const SymFactor& f : product.factors()) {
+        const bool taken = f.atom == candidate.atom;
+        found = found || taken;
+        for (auto power = f.power - (taken ? 1 : 0); power > 0; --power) left = left * Dim(f.atom);
+      }
+      common = common && found;
+      rest = rest + left;
+    }
+    if (common) return rest;
+  }
+  return std::nullopt;
+}
+
+namespace {
+// The sum that multiplies this symbol, where the dim has it to the first power alone; 0 where it has it otherwise.
+Dim coefficient_of(const SymNode* symbol, Dim dim) {
+  Dim sum = 0;
+  SumView view(dim);
+  for (const SymTerm& t : view.terms()) {
+    if (!mentions(monomial_dim(t), symbol)) continue;
+    Dim others = t.coefficient;
+    int64_t times = 0;
+    ProductView product(t.monomial);
+    for (const SymFactor& f : product.factors()) {
+      if (f.atom == symbol) times += f.power;
+      if (f.atom != symbol && mentions(Dim(f.atom), symbol)) return 0;
+      for (auto power = f.atom == symbol ? 0 : f.power; power > 0; --power) others = others * Dim(f.atom);
+    }
+    if (times != 1) return 0;
+    sum += others;
+  }
+  return sum;
+}
+
+}  // namespace
+
+// a*x + b = 0 where the sum a is not 0 and divides b, as of s*(t + 1) = 4*t*(t + 1): x + b/a.
+std::optional<Dim> without_common_sum(const FactsReader& reader, Dim dim) {
+  if (SumView(dim).terms().size() < 4) return std::nullopt;
+  std::optional<Dim> found;
+  for_each_symbol(dim, [&](const SymNode* symbol) {
+    if (found) return;
+    const Dim a = coefficient_of(symbol, dim);
+    if (a.is_constant() || SumView(a).terms().size() + (SumView(a).constant() != 0) < 2) return;
+    const Range r = reader.range(a);
+    if (!(r.low && *r.low > 0) && !(r.high && *r.high < 0)) return;
+    try {
+      const Dim b = dim - a * Dim(symbol), times = floor_div(b, a);
+      if (times * a == b) found = Dim(symbol) + times;
+    } catch (const DimOverflow&) {  // numbers beyond counting: nothing is learnt
+    }
+  });
+  return found;
+}
+
+namespace {
+// dim / by, if that is a whole number whatever the symbols are.
+std::optional<Dim> divided(Dim dim, Dim by) {
+  try {
+    const Dim times = floor_div(dim, by);
+    if (times * by == dim) return times;
+  } catch (const DimOverflow&) {  // numbers beyond counting: nothing is learnt
+  }
+  return std::nullopt;
+}
+}  // namespace
+
+// The same by a sum that a positive symbol stands for: of s*t = 10*s, once s is u - 1 everywhere, there is left
+// u*t - t - 10*u + 10 = 0.
+std::optional<Dim> FactsLearner::without_solved_factor(Dim dim) const {
+  if (SumView(dim).terms().size() < 2) return std::nullopt;
+  const SymbolMask symbols = symbol_mask(dim);
+  for (const auto run : facts_.solved_.runs())
+    for (const uint32_t id : run) {
+      const Facts::Known& k = *facts_.known_.find(id);
+      if (k.solved->is_constant() || !k.range.low || *k.range.low < 1 || !symbols.covers(symbol_mask(*k.solved)))
+        continue;
+      const SumView sum(*k.solved);
+      if (sum.terms().size() + (sum.constant() != 0) < 2) continue;
+      if (auto left = divided(dim, *k.solved)) return left;
+    }
+  return std::nullopt;
+}
+
+// What was learnt before that sum was known to be positive.
+void FactsLearner::divide_by_solved(Dim value) {
+  const SymbolMask symbols = symbol_mask(value);
+  auto again = [&](Pending::Kind kind) {
+    return [&, kind](const Facts::Bound& b) {
+      if (b.symbols.covers(symbols)) pending_.push_back({kind, b.dim, {}});
+      return false;
+    };
+  };
+  facts_.bounds_.any_of(symbols, again(Pending::Kind::nonnegative));
+  facts_.nonzero_.any_of(symbols, again(Pending::Kind::nonzero));
+}
+
+// Once solved symbols are replaced, a product is a sum that shows its factors no more: s*t = 10*s for s = u - 1 is
+// u*t - t - 10*u + 10 = 0. So what a positive factor, or a product that is not 0, says is taken from a condition as it
+// stands. Gives what is left of right minus left.
+Dim FactsLearner::without_factors(const Cond& cond) {
+  const FactsReader reader(facts_);
+  Dim gap = cond.rhs - cond.lhs;
+  while (auto rest = without_common_factor(reader, gap)) gap = *rest;
+  const SumView view(gap);
+  if ((cond.rel == Rel::ne || cond.rel == Rel::lt) && view.terms().size() == 1 && view.constant() == 0)
+    none_is_zero(view.terms()[0]);
+  return gap;
+}
+
+}  // namespace lenz
