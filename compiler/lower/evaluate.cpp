@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "compiler/graph/lazy_views.h"
+
 namespace lenz::lower {
 
 using loops::BufferId;
@@ -34,18 +36,29 @@ BufferId TextRunner::buffer(const Item& v) const {
   return lowering_.buffer(v.arg.value());
 }
 
-BufferId TextRunner::memory(BufferId operand) const {
-  for (const Arg& a : node_.arguments()) {
-    if (!a.is_value() || lowering_.buffer(a.value()) != operand) continue;
-    const ValueId owner = lowering_.viewed_memory(a.value(), true);
-    const BufferId b = lowering_.buffer(owner);
-    const TensorType &said = lowering_.type(owner).tensor(), &laid = lowering_.program.buffers[b].type;
-    if (!(said.strides == laid.strides &&
-          said.offset == laid.offset))  // the operand of a sub-graph that says another one
-      throw Unsupported("a tensor that lies otherwise, looked at through its memory");
-    return b;
-  }
+ValueId TextRunner::operand_in(BufferId operand) const {
+  for (const Arg& a : node_.arguments())
+    if (a.is_value() && lowering_.buffer(a.value()) == operand) return a.value();
   wrong("memory of what is no operand");
+}
+
+BufferId TextRunner::memory(BufferId operand) const {
+  const ValueId owner = lowering_.viewed_through_lazy(operand_in(operand));
+  const BufferId b = lowering_.buffer(owner);
+  const TensorType &said = lowering_.type(owner).tensor(), &laid = lowering_.program.buffers[b].type;
+  if (!(said.strides == laid.strides &&
+        said.offset == laid.offset))  // the operand of a sub-graph that says another one
+    throw Unsupported("a tensor that lies otherwise, looked at through its memory");
+  return b;
+}
+
+Ssa TextRunner::shown(BufferId operand, Ssa of_memory) {
+  const ValueId v = operand_in(operand);
+  const Laziness by = laziness(lowering_.graph(), v),
+                 owner = laziness(lowering_.graph(), lowering_.viewed_through_lazy(v));
+  if (by.conjugated != owner.conjugated) of_memory = nest().apply("conj_physical", {of_memory});
+  if (by.negated != owner.negated) of_memory = nest().apply("neg", {of_memory});
+  return of_memory;
 }
 
 Ssa TextRunner::scalar(const Item& v, std::optional<Dtype> like) {

@@ -41,12 +41,15 @@ class TextRunner {
   Dim dim(const Item& v);
   Item list(std::span<const Dim> dims);
   loops::BufferId buffer(const Item& v) const;
-  loops::BufferId memory(loops::BufferId operand) const;                   // the one that the operand is a look at
+  // The one that the operand is a look at, through lazy views too, and what of it that operand shows.
+  loops::BufferId memory(loops::BufferId operand) const;
+  Ssa shown(loops::BufferId operand, Ssa of_memory);
   uint32_t stream(bool wide, std::optional<Dim> elements = std::nullopt);  // as many as the result, unless said
   std::span<const loops::BufferId> results() const { return results_; }
   bool is_tensor(ValueId v) const { return lowering_.type(v).is_tensor(); }
 
  private:
+  ValueId operand_in(loops::BufferId buffer) const;
   void statement(const notation::Statement& s);
   void loop(const notation::Statement& s);
   void store(const notation::Statement& s);

@@ -105,6 +105,7 @@ Item result(TextRunner& in, Items a) {
 }
 
 Item memory(TextRunner& in, Items a) { return Item::of_buffer(in.memory(in.buffer(a[0]))); }
+Item shown(TextRunner& in, Items a) { return Item::of_scalar(in.shown(in.buffer(a[0]), in.scalar(a[1]))); }
 // A look at a tensor's storage in the layout of another one; it needs no copy.
 Item laid_as(TextRunner& in, Items a) { return Item::of_buffer(in.lowering().view(in.buffer(a[0]), in.type(a[1]))); }
 Item same_order(TextRunner& in, Items a) {
@@ -338,6 +339,7 @@ constexpr Row kRows[] = {
     {"results", 0, results},
     {"result", 1, result},
     {"memory", 1, memory},
+    {"shown", 2, shown},
     {"laid_as", 2, laid_as},
     {"lies_as", 2, same_order},
     {"is_dense", 1, without_gaps},

@@ -202,6 +202,17 @@ ValueId Lowering::viewed_memory(ValueId v, bool one_dtype) const {
   return base;
 }
 
+ValueId Lowering::viewed_through_lazy(ValueId v) const {
+  for (;;) {
+    v = viewed_memory(v, true);
+    const NodeId n = graph_->value(v).producer;
+    if (n == kNone || !graph_->node(n).op->has(Trait::opaque_view) || !graph_->node(n).args[0].is_value()) return v;
+    const ValueId of = graph_->node(n).args[0].value();
+    if (graph_->storage(of) != graph_->storage(v) || type(of).dtype != type(v).dtype) return v;
+    v = of;
+  }
+}
+
 // A view that is only shown, as an output or to an extern kernel, is made of its storage's buffer there. Backwards, so
 // that a chain of views is walked once.
 std::vector<bool> Lowering::only_shown() const {

@@ -28,6 +28,9 @@ class Lowering {
   loops::BufferId buffer(ValueId v) const;
   // What v is a view of, through views of elements as wide, or of one dtype; v itself if it is none.
   ValueId viewed_memory(ValueId v, bool one_dtype) const;
+  // The same of one dtype, through lazy views too: what those show lies nowhere, and between their elements lies what
+  // lies there in memory.
+  ValueId viewed_through_lazy(ValueId v) const;
 
   // --- memory
   loops::BufferId add_buffer(NameId name, Dtype dtype, std::span<const Dim> sizes, Device device = {});

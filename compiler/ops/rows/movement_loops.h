@@ -55,12 +55,12 @@ inline constexpr std::string_view kDiagonalLoops =
   %memory = memory(%self)
   if is_placed(%memory) or not is_dense(%memory) {
     %there = laid_as(%memory, %out)
-    %out[$i] = %there[$i]
+    %out[$i] = shown(%self, %there[$i])
   } else {
     for $i in shape(%out) {
       $at = offset(%out) - offset(%memory)
       each $n, $k in shape(%out) { $at = $at + at($i, $k) * stride(%out, $k) }
-      %out[$i] = %memory[at_storage(%memory, $at)]
+      %out[$i] = shown(%self, %memory[at_storage(%memory, $at)])
     }
   })"
 inline constexpr std::string_view kAsStridedLoops = LENZ_AS_STRIDED;
