@@ -454,4 +454,14 @@ bool leaves_too_many_out(const CampaignSummary& summary) {
   return summary.cases >= kFew && summary.not_covered > summary.cases / kShare;
 }
 
+uint64_t lacking_proofs(const CampaignSummary& summary) {
+  const auto at = summary.why_not.find(std::string(kLacksProofs));
+  return at == summary.why_not.end() ? 0 : at->second;
+}
+
+bool lacks_too_many_proofs(const CampaignSummary& summary) {
+  constexpr uint64_t kFew = 2, kShare = 2000;  // two may come together
+  return lacking_proofs(summary) > std::max(kFew, summary.cases / kShare);
+}
+
 }  // namespace lenz::fuzz

@@ -162,6 +162,7 @@ CaseResult CaseRunner::run(const Graph& graph, const Setting& setting, const std
     subject.features.insert("op " + node.op->full_name + " " + std::string(dtype));
   });
   result.features = std::move(subject.features);
+  if (subject.lacks_proofs()) ++result.not_covered[std::string(kLacksProofs)];
   // An error of ours is one whatever eager does; values of an op that is known are no evidence.
   if (result.failure && of_values(result.failure->symptom)) {
     std::string excuse;

@@ -253,6 +253,9 @@ void show(const CampaignSummary& s) {
   const auto known = std::ranges::count(s.findings, CampaignSummary::Finding::known, &CampaignSummary::Finding::news);
   if (leaves_too_many_out(s))
     std::printf("fuzz: %llu of %llu cases are covered in part alone\n", n(s.not_covered), n(s.cases));
+  if (lacks_too_many_proofs(s))
+    std::printf("fuzz: of %llu of %llu cases proofs are missing, which is too many\n", n(lacking_proofs(s)),
+                n(s.cases));
   if (s.findings.empty()) {
     std::printf("fuzz: nothing found\n");
   } else {
@@ -384,7 +387,8 @@ ExitCode fuzz_command(std::span<const std::string> args) {
     show(summary);
   }
   if (!summary.findings.empty()) return ExitCode::wrong;
-  if (subject == "lenz" && leaves_too_many_out(summary)) return ExitCode::not_covered;
+  if (subject == "lenz" && (leaves_too_many_out(summary) || lacks_too_many_proofs(summary)))
+    return ExitCode::not_covered;
   return summary.cases ? ExitCode::fine : ExitCode::not_covered;
 }
 

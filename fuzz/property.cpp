@@ -164,10 +164,24 @@ RunnerOptions Subject::runner() const {
 
 loops::Program Subject::program(bool products_outside) {
   const Passed& made = passed();
-  if (!products_outside) return program_for(*made.whole, sizes(), runner(), {}, {});
+  if (!products_outside) return program_for(*made.whole, sizes(), runner(), {.proved = lacks_proofs_}, {});
   // Who has products matters to passes that may round alone.
-  return program_for(*made.exact, sizes(), runner(), {.products_outside = true},
+  return program_for(*made.exact, sizes(), runner(), {.products_outside = true, .proved = lacks_proofs_},
                      pipeline().subspan(made.exact_runs.size()));
+}
+
+bool Subject::proved(const loops::Program& program, std::string_view made_by) {
+  const bool all = loops::require_linear_proofs(program, made_by);
+  lacks_proofs_ |= !all;
+  return all;
+}
+
+std::optional<Failure> failure_of(Subject& subject, const ProgramAndWayOut& programs,
+                                  const std::function<std::optional<Failure>(const loops::Program&)>& failure) {
+  const loops::Program program = programs.made();
+  const bool proved = subject.proved(program, programs.made_by);
+  if (auto found = failure(program); found || proved) return found;
+  return failure(programs.for_users());
 }
 
 int64_t Subject::grain() const {
@@ -187,7 +201,7 @@ BuildOptions Subject::build_options(int threads, bool products_outside) const {
   options.target = setting_.target;
   options.threads = threads;
   options.quick = quick_code_;
-  options.verify = false;  // properties before this one have
+  options.verify = lacks_proofs_;  // properties before this one have, and what lacks proofs is built as for users
   options.products_outside = products_outside;
   options.runner = runner();
   if (kept_) {

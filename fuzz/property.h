@@ -68,8 +68,12 @@ class Subject {
   bool passed_keeps_bits(oracle::Trial& trial);  // of what the graph itself gives there; compared once, too
   const SymValues& sizes();
   RunnerOptions runner() const;  // with all checks, and the setting's selection
-  // The loops at the trial's sizes, each time a copy of one's own.
+  // The loops at the trial's sizes, each time a copy of one's own. Once a proof was missing: as users get them.
   loops::Program program(bool products_outside = false);
+  // Whether each rule of the program is proved. InternalError where a proof is missing that is to be found; where one
+  // is of what is nonlinear (compiler/loops/linear.h), the case is covered in part, and goes on with what users get.
+  bool proved(const loops::Program& program, std::string_view made_by);
+  bool lacks_proofs() const { return lacks_proofs_; }  // so far
   // As `lenz run` builds it; without products outside into the scratch folder's cache. Built once for each answer.
   runtime::Executable& executable(int threads, bool products_outside);
   std::unique_ptr<runtime::Executable> build_again(int threads, BuildReport& report);  // anew, out of that cache
@@ -118,6 +122,7 @@ class Subject {
   std::string scratch_;
   std::unique_ptr<runtime::Executable> built(int threads, bool products_outside, BuildReport* report);
 
+  bool lacks_proofs_ = false;
   bool quick_code_;
   bool text_after_each_;  // pass; else of what the pipeline makes alone
   std::unique_ptr<Run> run_;
@@ -137,6 +142,18 @@ class Subject {
 // `products_outside`: it was compiled so.
 std::optional<oracle::Mismatch> wrong(oracle::Trial& trial, const loops::Program& program, const oracle::Execution& got,
                                       bool products_outside = false);
+
+// A program, and what users get where no proof is found of it: both are judged then. The interpreter asks of the former
+// at each point what nothing proves.
+struct ProgramAndWayOut {
+  std::function<loops::Program()> made;
+  std::string_view made_by;
+  std::function<loops::Program()> for_users;  // asked for after `made`, if it is
+};
+std::optional<Failure> failure_of(Subject& subject, const ProgramAndWayOut& programs,
+                                  const std::function<std::optional<Failure>(const loops::Program&)>& failure);
+// How a case is counted, once, whose proofs are missing.
+inline constexpr std::string_view kLacksProofs = "no proof of nonlinear sizes: judged is what users get";
 
 // What ran a subject at some sizes, and what it gave there. No program: that would take too long.
 struct RunAtSizes {

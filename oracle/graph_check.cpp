@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <fstream>
-#include <nlohmann/json.hpp>
 
 #include "compiler/backend/llvm/native_kernels.h"
 #include "compiler/base/hash.h"
@@ -13,7 +12,7 @@
 #include "compiler/loops/points.h"
 #include "compiler/loops/verify.h"
 #include "compiler/passes/runner.h"
-#include "compiler/schedule/realise.h"
+#include "compiler/schedule/proved.h"
 #include "oracle/decisions.h"
 #include "oracle/exact.h"
 #include "oracle/interpreted.h"
@@ -33,7 +32,8 @@ class GraphCheck {
         graph_(&graph),
         options_(options),
         boxed_(DeviceKind::cpu),
-        programs_(graph, checked_options(), {}, options.lines) {}
+        programs_(graph, checked_options(), {}, options.lines),
+        for_users_(graph, checked_options(), {.proved = true}, options.lines) {}
 
   GraphReport run() {
     for (int i = 0; i < options_.seeds && report_.out_of_memory.empty(); ++i) {
@@ -328,8 +328,12 @@ class GraphCheck {
       return;
     }
     if (std::ranges::find(valid_, program) == valid_.end()) {
-      loops::require_valid(*program, "the lowering");
-      if (!relaid) valid_.push_back(program);
+      if (!loops::require_linear_proofs(*program, "the lowering")) {
+        report_.lacks_proofs = true;
+        program = relaid ? &relaid.emplace(fresh_program()) : &for_users_.at(trial_->binding().lookup());
+      } else if (!relaid) {
+        valid_.push_back(program);
+      }
     }
     note_externs(*program);
     if (interprets(*program)) {
@@ -374,7 +378,8 @@ class GraphCheck {
     }
   }
 
-  loops::Program fresh_program(const LowerOptions& lower = {}) {
+  loops::Program fresh_program(LowerOptions lower = {}) {
+    lower.proved = report_.lacks_proofs;
     return program_for(*graph_, trial_->binding().lookup(), checked_options(), lower, options_.lines);
   }
 
@@ -383,8 +388,9 @@ class GraphCheck {
     const schedule::Target target = schedule::cpu_target("avx512", 1);
     auto scheduled = [&](bool tiles) {
       loops::Program program = schedule::schedule(fresh_program(), target, {.tiles = tiles});
-      loops::require_valid(program, "scheduling");
-      return program;
+      if (loops::require_linear_proofs(program, "scheduling")) return program;
+      report_.lacks_proofs = true;
+      return schedule::schedule_proved(fresh_program(), target, {.tiles = tiles}).program;
     };
     const bool interpreted = interprets(from);
     if (interpreted) check_program("fused", scheduled(false));
@@ -516,6 +522,7 @@ class GraphCheck {
   };
   ProgramSet programs_;                       // of the given graph
   std::vector<const loops::Program*> valid_;  // of them
+  ProgramSet for_users_;                      // where they lack proofs
   std::vector<Built> built_;                  // from them
   GraphReport report_;
   uint64_t seed_ = 0;
@@ -546,50 +553,6 @@ std::span<const PipelineLine> exact_lines(const Graph& graph, std::span<const Pi
 
 GraphReport check_graph(const Graph& graph, const GraphCheckOptions& options) {
   return GraphCheck(graph, options).run();
-}
-
-nlohmann::json GraphReport::to_json() const {
-  auto list = nlohmann::json::array();
-  for (const PassFinding& f : findings) {
-    list.push_back({{"path", f.path},
-                    {"selection", f.selection},
-                    {"seed", f.seed},
-                    {"values", name(f.values)},
-                    {"sizes", f.sizes},
-                    {"mismatch", f.mismatch.to_json()}});
-    if (!f.text.empty()) list.back()["layouts"] = f.layouts;
-    if (!f.text.empty()) list.back()["text"] = f.text;
-  }
-  nlohmann::json j = {{"needless", needless}, {"runs", runs},
-                      {"rewrites", rewrites}, {"seeds", seeds},
-                      {"refused", refused},   {"relaid", relaid},
-                      {"exact", exact},       {"inexact", inexact},
-                      {"bounded", bounded},   {"weak", weak},
-                      {"known", known},       {"on_loops", on_loops},
-                      {"rebound", rebound},   {"on_kernels", on_kernels},
-                      {"alike", alike},       {"without_code", without_code},
-                      {"programs", programs}, {"externs", externs},
-                      {"parts", parts},       {"weak_parts", weak_parts},
-                      {"elements", elements}, {"loosely_held", loosely_held},
-                      {"unjudged", unjudged}, {"findings", list}};
-  if (culprit) {
-    j["culprit"] = culprit->to_json();
-    j["culprit"]["seed"] = culprit_at.seed;
-    j["culprit"]["values"] = name(culprit_at.values);
-    j["culprit"]["sizes"] = culprit_at.sizes;
-    if (!culprit_at.text.empty()) j["culprit"]["layouts"] = culprit_at.layouts;
-    if (!culprit_at.text.empty()) j["culprit"]["text"] = culprit_at.text;
-  }
-  if (!known_why.empty()) j["known_why"] = known_why;
-  if (!open_why.empty()) j["open_why"] = open_why;
-  if (!weak_why.empty()) j["weak_why"] = weak_why;
-  if (!inexact_why.empty()) j["inexact_why"] = inexact_why;
-  if (!no_parts.empty()) j["no_parts"] = no_parts;
-  if (!no_stream.empty()) j["no_stream"] = no_stream;
-  if (!not_lowered.empty()) j["not_lowered"] = not_lowered;
-  if (!not_interpreted.empty()) j["not_interpreted"] = not_interpreted;
-  if (!out_of_memory.empty()) j["out_of_memory"] = out_of_memory;
-  return j;
 }
 
 }  // namespace lenz::oracle

@@ -80,6 +80,7 @@ struct GraphReport {
   std::vector<std::string> weak_parts;  // those of them where bounds say too little, too
   std::string no_parts;                 // why it could not be
   std::vector<std::string> externs;     // ops without loops, run by libtorch
+  bool lacks_proofs = false;            // of nonlinear sizes (compiler/loops/linear.h): checked is what users get
   std::vector<std::string> without_code;  // kernels that the interpreter runs on every path, and why
   std::string not_interpreted;            // why the interpreter was left out: how much there was for it
   std::string out_of_memory;

@@ -146,6 +146,7 @@ void show(const Answer& a) {
     if (report.on_kernels) std::printf(", its kernels on %zu", report.on_kernels);
     if (!report.without_code.empty()) std::printf(", %zu of them without code", report.without_code.size());
     if (report.rebound) std::printf(", %zu sizes among them, by %zu program(s)", report.rebound, report.programs);
+    if (report.lacks_proofs) std::printf(", where no proof of nonlinear sizes is found, as users get them");
     for (size_t i = 0; i < report.externs.size(); ++i)
       std::printf("%s%s", i ? ", " : ", with externs ", report.externs[i].c_str());
     if (!report.not_lowered.empty()) std::printf("; not lowered: %s", report.not_lowered.c_str());

@@ -54,7 +54,8 @@ class IndexSpace {
   Range range(Dim index) const;
   // The least and the greatest value over the box, without axes in them.
   std::optional<std::pair<Dim, Dim>> ends(Dim index) const;
-  bool in_bounds(Dim index, Dim size) const;  // 0 <= index < size
+  bool in_bounds(Dim index, Dim size) const;              // 0 <= index < size
+  bool asks_nonlinear(std::span<const Dim> asked) const;  // whether a question about these is nonlinear (linear.h)
   Dim simplify(Dim index) const;
 
   // --- strides

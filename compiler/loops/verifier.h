@@ -33,9 +33,11 @@ class ProgramVerifier {
   };
 
   void report(int rule, std::string message, Ssa instr = kNone, size_t store = SIZE_MAX);
+  // Of what nothing proves.
+  void missing(int rule, bool nonlinear, std::string message, Ssa instr, size_t store);
   void report_buffer(int rule, BufferId buffer, std::string message);
   void unproved(int rule, std::string message, Ssa instr = kNone, size_t store = SIZE_MAX);
-  void add(std::vector<ProgramFinding>& list, int rule, ProgramSpot spot, std::string message);
+  void add(std::vector<ProgramFinding>& list, int rule, ProgramSpot spot, std::string message, bool nonlinear = false);
   std::string name(BufferId id) { return text_.buffer(id); }
   const Buffer& buffer(BufferId id) const { return program_.buffers[id]; }
   BufferId root(BufferId id) const;  // whose storage it is

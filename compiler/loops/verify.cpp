@@ -1,6 +1,8 @@
 // The table of rules, and how findings are told.
 #include "compiler/loops/verify.h"
 
+#include <algorithm>
+
 #include "compiler/base/source.h"
 #include "compiler/loops/verifier.h"
 
@@ -106,12 +108,27 @@ std::string to_string(const ProgramFinding& f) {
 
 ProgramVerdict verify(const Program& program) { return ProgramVerifier(program).run(); }
 
-void require_valid(const Program& program, std::string_view made_by) {
-  ProgramVerdict verdict = verify(program);
-  if (verdict.valid()) return;
+bool ProgramVerdict::lacks_proofs_alone() const {
+  return !valid() && std::ranges::all_of(violations, &ProgramFinding::nonlinear);
+}
+
+namespace {
+[[noreturn]] void refuse(const Program& program, const ProgramVerdict& verdict, std::string_view made_by) {
   std::string text = std::string(made_by) + " made a program that breaks rules:";
   for (const ProgramFinding& f : verdict.violations) text += "\n" + to_string(f);
   throw InternalError(text + "\n" + print(program));
+}
+}  // namespace
+
+void require_valid(const Program& program, std::string_view made_by) {
+  const ProgramVerdict verdict = verify(program);
+  if (!verdict.valid()) refuse(program, verdict, made_by);
+}
+
+bool require_linear_proofs(const Program& program, std::string_view made_by) {
+  const ProgramVerdict verdict = verify(program);
+  if (!verdict.valid() && !verdict.lacks_proofs_alone()) refuse(program, verdict, made_by);
+  return verdict.valid();
 }
 
 VerifiedText verify_text(std::string_view text, const OpTable& ops, const std::string& file) {

@@ -41,7 +41,8 @@ struct ProgramFinding {
   int rule = 0;
   ProgramSpot spot;
   std::string message;
-  std::string line;  // what is at the spot, as text
+  std::string line;        // what is at the spot, as text
+  bool nonlinear = false;  // nothing is wrong: a proof was not found, of what is nonlinear (linear.h)
 };
 std::string to_string(const ProgramFinding& finding);  // "L301 load_bounds: ...\n    in %0 = load %x[i0 + 1]"
 
@@ -49,6 +50,7 @@ struct ProgramVerdict {
   std::vector<ProgramFinding> violations;  // the first hundred
   std::vector<ProgramFinding> unproved;    // likewise
   bool valid() const { return violations.empty(); }
+  bool lacks_proofs_alone() const;  // all that is broken is nonlinear
 };
 ProgramVerdict verify(const Program& program);
 
@@ -70,6 +72,8 @@ class AccessProofs {
 
 // Throws InternalError with the violations: for what a lowering or a pass made.
 void require_valid(const Program& program, std::string_view made_by);
+// The same, for who goes on with what users get where no more than proofs of what is nonlinear are missing: false then.
+bool require_linear_proofs(const Program& program, std::string_view made_by);
 
 // A program's text, read and verified: findings with line, column, a caret and the remedy.
 struct VerifiedText {

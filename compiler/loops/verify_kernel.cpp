@@ -188,15 +188,19 @@ void ProgramVerifier::points_apart(const Kernel& n, std::span<const Access> acce
   };
   for (const Access& store : accesses) {
     if (!store.is_store) continue;
+    const Access* met = &store;
     bool fine = store.distinct || apart(store, store) || store.space.injective(store.index, radices(store.buffer));
     for (const Access& other : accesses) {
       if (!fine) break;
-      if (&other != &store && share(other.buffer, store.buffer)) fine = apart(store, other);
+      if (&other == &store || !share(other.buffer, store.buffer)) continue;
+      fine = apart(store, other);
+      met = &other;
     }
     if (fine) continue;
     node_ = store.node;
     at_ = store.at;
-    report(407, "nothing proves that no other point of the kernel writes or reads there", kNone, store.number);
+    missing(407, store.space.asks_nonlinear(store.index) || met->space.asks_nonlinear(met->index),
+            "nothing proves that no other point of the kernel writes or reads there", kNone, store.number);
   }
 }
 

@@ -198,10 +198,11 @@ bool ProgramVerifier::bounds(NestState& state, int rule, BufferId id, const DimV
   for (size_t d = 0; d < index.size(); ++d) {
     if (points.in_bounds(index[d], type.sizes[d])) continue;
     fine = false;
-    report(rule,
-           "nothing proves 0 <= " + to_string(index[d]) + " < " + to_string(type.sizes[d]) + ", the size of dim " +
-               std::to_string(d) + " of " + name(id),
-           instr, store);
+    const Dim asked[] = {index[d], type.sizes[d]};
+    missing(rule, points.asks_nonlinear(asked),
+            "nothing proves 0 <= " + to_string(index[d]) + " < " + to_string(type.sizes[d]) + ", the size of dim " +
+                std::to_string(d) + " of " + name(id),
+            instr, store);
   }
   return fine;
 }
@@ -287,7 +288,8 @@ void ProgramVerifier::stores(NestState& state) {
     pieces.push_back(piece(state, store));
     if (store.mode == StoreMode::assign && !store.distinct && inside.back() &&
         !pieces.back().space.injective(store.index, radices(store.buffer)))
-      report(401, "nothing proves that two points write two elements of " + name(store.buffer), kNone, s);
+      missing(401, pieces.back().space.asks_nonlinear(store.index),
+              "nothing proves that two points write two elements of " + name(store.buffer), kNone, s);
     for (const Axis& a : nest.axes)
       if (store.mode != StoreMode::assign && a.lanes * a.unroll > 1 && !lanes_apart(program_, nest, store, a))
         report(408, "points along `" + std::string(symbol_name(a.symbol.node())) + "` may meet", kNone, s);
@@ -323,9 +325,9 @@ void ProgramVerifier::store_pairs(NestState& state, const std::vector<Piece>& pi
                    list[i].index.size() == list[k].index.size() &&
                    disjoint(pieces[i].space, pieces[i].index, pieces[k].space, pieces[k].index);
       if (!apart)
-        report(402,
-               "nothing proves that it writes other elements of " + name(list[k].buffer) + " than the store before",
-               kNone, k);
+        missing(402, pieces[i].space.asks_nonlinear(pieces[i].index) || pieces[k].space.asks_nonlinear(pieces[k].index),
+                "nothing proves that it writes other elements of " + name(list[k].buffer) + " than the store before",
+                kNone, k);
     }
 }
 

@@ -13,9 +13,10 @@ ProgramVerifier::ProgramVerifier(const Program& program) : program_(program), te
 
 // --- findings
 
-void ProgramVerifier::add(std::vector<ProgramFinding>& list, int rule, ProgramSpot spot, std::string message) {
+void ProgramVerifier::add(std::vector<ProgramFinding>& list, int rule, ProgramSpot spot, std::string message,
+                          bool nonlinear) {
   if (list.size() >= kMostFindings) return;
-  ProgramFinding finding{rule, spot, std::move(message), {}};
+  ProgramFinding finding{rule, spot, std::move(message), {}, nonlinear};
   if (at_) {
     const auto* nest = std::get_if<Nest>(&at_->is);
     if (nest && spot.instr != kNone) {
@@ -31,6 +32,9 @@ void ProgramVerifier::add(std::vector<ProgramFinding>& list, int rule, ProgramSp
 
 void ProgramVerifier::report(int rule, std::string message, Ssa instr, size_t store) {
   add(out_.violations, rule, {node_, instr, store, kNone}, std::move(message));
+}
+void ProgramVerifier::missing(int rule, bool nonlinear, std::string message, Ssa instr, size_t store) {
+  add(out_.violations, rule, {node_, instr, store, kNone}, std::move(message), nonlinear);
 }
 void ProgramVerifier::report_buffer(int rule, BufferId id, std::string message) {
   add(out_.violations, rule, {SIZE_MAX, kNone, SIZE_MAX, id}, std::move(message));

@@ -1,17 +1,18 @@
-#include "compiler/loops/verify.h"
 #include "fuzz/properties/list.h"
 
 namespace lenz::fuzz {
 
 namespace {
 std::optional<Failure> holds(Subject& subject) {
-  loops::Program program = subject.program();
-  loops::require_valid(program, "the lowering");
-  if (!subject.interprets(Subject::Form::lowered, program)) return std::nullopt;
-  oracle::Trial& trial = subject.trial();
-  if (auto mismatch = wrong(trial, program, trial.on_loops(program)))
-    return subject.failed("loops_interpreted", *mismatch);
-  return std::nullopt;
+  auto lowered = [&] { return subject.program(); };
+  return failure_of(subject, {lowered, "the lowering", lowered},
+                    [&](const loops::Program& program) -> std::optional<Failure> {
+                      if (!subject.interprets(Subject::Form::lowered, program)) return std::nullopt;
+                      oracle::Trial& trial = subject.trial();
+                      if (auto mismatch = wrong(trial, program, trial.on_loops(program)))
+                        return subject.failed("loops_interpreted", *mismatch);
+                      return std::nullopt;
+                    });
 }
 }  // namespace
 

@@ -1,7 +1,6 @@
 #include "compiler/base/chooser.h"
 #include "compiler/base/hash.h"
 #include "compiler/driver/program_set.h"
-#include "compiler/loops/verify.h"
 #include "compiler/ops/op_table.h"
 #include "fuzz/properties/list.h"
 
@@ -38,17 +37,20 @@ std::optional<Failure> holds(Subject& subject) {
   const std::string off = some_off(subject.passed().runs, subject.setting().seed);
   if (off.empty()) return std::nullopt;
   options.selection = PassSelection::parse(off, pipeline());
-  loops::Program program = program_for(subject.graph(), subject.sizes(), options);
-  loops::require_valid(program, "the lowering, without " + off);
-  if (!subject.interprets(Subject::Form::passes_off, program)) return std::nullopt;
-  oracle::Trial& trial = subject.trial();
-  if (auto mismatch = wrong(trial, program, trial.on_loops(program))) {
+  const std::string made_by = "the lowering, without " + off;
+  auto lowered = [&] {
+    return program_for(subject.graph(), subject.sizes(), options, {.proved = subject.lacks_proofs()});
+  };
+  return failure_of(subject, {lowered, made_by, lowered}, [&](const loops::Program& program) -> std::optional<Failure> {
+    if (!subject.interprets(Subject::Form::passes_off, program)) return std::nullopt;
+    oracle::Trial& trial = subject.trial();
+    const auto mismatch = wrong(trial, program, trial.on_loops(program));
+    if (!mismatch) return std::nullopt;
     auto failure = subject.failed("passes_off", *mismatch);
     failure->detail += "\n  without: " + off;
     failure->without = off;
     return failure;
-  }
-  return std::nullopt;
+  });
 }
 }  // namespace
 

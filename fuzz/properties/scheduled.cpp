@@ -1,5 +1,5 @@
 // Two properties that differ in one option: kernels as a plan fuses them, and these cut into tiles and lanes.
-#include "compiler/loops/verify.h"
+#include "compiler/schedule/proved.h"
 #include "compiler/schedule/realise.h"
 #include "fuzz/properties/list.h"
 
@@ -21,9 +21,8 @@ std::string kind_of(const loops::Kernel& kernel) {
   return kind;
 }
 
-std::optional<Failure> scheduled(Subject& subject, std::string_view property, bool tiles) {
-  loops::Program program = schedule::schedule(subject.program(), subject.loops_target(), {.tiles = tiles});
-  loops::require_valid(program, "scheduling");
+std::optional<Failure> wrong_as(const loops::Program& program, Subject& subject, std::string_view property,
+                                bool tiles) {
   loops::for_each_node(program.body, [&](const loops::Node& node) {
     if (const auto* kernel = std::get_if<loops::Kernel>(&node.is)) subject.features.insert(kind_of(*kernel));
   });
@@ -34,6 +33,14 @@ std::optional<Failure> scheduled(Subject& subject, std::string_view property, bo
   const oracle::Values other[] = {another_kind(subject.setting())};
   return failure_with_values(subject, property, other,
                              [&](oracle::Trial& one) { return wrong(one, program, one.on_loops(program)); });
+}
+
+std::optional<Failure> scheduled(Subject& subject, std::string_view property, bool tiles) {
+  const schedule::Target target = subject.loops_target();
+  return failure_of(subject,
+                    {[&] { return schedule::schedule(subject.program(), target, {.tiles = tiles}); }, "scheduling",
+                     [&] { return schedule::schedule_proved(subject.program(), target, {.tiles = tiles}).program; }},
+                    [&](const loops::Program& program) { return wrong_as(program, subject, property, tiles); });
 }
 }  // namespace
 
