@@ -107,7 +107,15 @@ V erf(V x) {
   static const std::vector<double> kTail =
       fit_doubles([](DoubleDouble r) { return (dd::expm1(r) - r) / (r * r); }, -0.3472, 0.35, 4);
   const V size = at_most(abs(x), 4);  // from there on it is 1
-  const V exponent = fma(size, kFirst, size * polynomial(size, kExponent));
+  V exponent = size * polynomial(size, kExponent);
+  if (x.code->target().fma) {
+    exponent = fma(size, kFirst, exponent);
+  } else {  // a rounded product would take a whole place of the result: both factors are cut so that theirs is exact
+    constexpr double kShort = -0x1.20cp+0;
+    constexpr int64_t kUpperDigits = ~int64_t{0x1fff};
+    const V high = as_float(bits(size) & kUpperDigits), low = size - high;
+    exponent = high * kShort + (low * kShort + (size * (kFirst - kShort) + exponent));
+  }
   const V n = round_even(exponent * 1.4426950408889634), r = fma(n, -0x1.62e43p-1, exponent);
   const V power = x.code->scale(from(x, 1), n), more = fma(r * r, polynomial(r, kTail), r);
   return copysign(fma(-power, more, from(x, 1) - power), x);

@@ -72,6 +72,28 @@ TEST(ScalarCode, LogarithmsOfSumsFarBelowAnOperand) {
   }
 }
 
+// Where the exponent is nearly the result, and a binade above it: a product that is rounded costs a whole place there.
+TEST(ScalarCode, ErrorFunctionOfSmallNumbers) {
+  const ScalarRow& row = *find_scalar("erf");
+  for (const CpuTarget& target : targets()) {
+    if (!target.runs_here) continue;
+    const RowKernel kernel(row, Dtype::f32, Dtype::f32, target);
+    constexpr int64_t kAtOnce = 64;
+    for (float next = 0x1.c8p-3F; next < 0x1.c9p-3F;) {
+      float x[kAtOnce], got[kAtOnce];
+      for (float& one : x) one = next = std::nextafter(next, 1.0F);
+      const void* in[] = {x};
+      void* out[] = {got};
+      kernel.run(in, out, nullptr, kAtOnce);
+      for (int64_t i = 0; i < kAtOnce; ++i) {
+        const ScalarValue operand(static_cast<double>(x[i]));
+        const double right = evaluate(row, Dtype::f32, {&operand, 1}).real();
+        ASSERT_LE(std::abs(got[i] - right), 2 * 0x1p-26) << target.name << ": erf of " << x[i];
+      }
+    }
+  }
+}
+
 // The quotient of the parts, as they came: brought near one they would have lost places first.
 TEST(ScalarCode, AnglesBelowTheNormalNumbers) {
   const RowKernel kernel(*find_scalar("angle"), Dtype::c128, Dtype::f64, runnable_target("generic"));
