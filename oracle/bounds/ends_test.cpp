@@ -152,6 +152,13 @@ TEST(BoundsAtEnds, WhatDrawsNothingIsJudgedByItsDefinition) {
     EXPECT_FALSE(overflow.with(0, 0, 1).mismatch) << op;
     EXPECT_TRUE(overflow.with(0, 1, 1).mismatch) << op;
   }
+  Judged by_steps(  // whose definition has a random step that draws nothing either
+      "graph @g(%x: f16[2], %n: f16[2]) { %y, %m = aten.rrelu_with_noise_functional(%x, %n, upper=4) "
+      "%z = aten.isinf(%y) return %z }",
+      {{-60000, -3}, {1, 1}});
+  EXPECT_FALSE(by_steps.with(0, 0, 0).mismatch);
+  EXPECT_FALSE(by_steps.with(0, 0, 1).mismatch);
+  EXPECT_TRUE(by_steps.with(0, 1, 1).mismatch);
   Judged written("graph @g(%x: f16[2] mut) { %y = aten.rrelu_(%x) %z = aten.isinf(%y) return %z }", {{-60000, -3}});
   EXPECT_FALSE(written.verdict().mismatch);
 }

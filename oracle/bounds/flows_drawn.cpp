@@ -159,22 +159,34 @@ std::optional<Passed> passed_through(FlowContext& in, const Call& call) {
 }
 }  // namespace
 
-bool definition_draws(const Call& call) {
-  const OpDef& op = *call.op;
-  Graph scratch(call.graph->shared_context(), call.graph->ops(), "definition");
-  for (const Type* type : call.types) scratch.add_input({}, type);
+namespace {
+// Also by its steps' own definitions: a step of a random row draws nothing either where its definition does not.
+bool definition_draws(const Graph& graph, std::span<const Type* const> types, const OpDef& op,
+                      std::span<const Arg> given) {
+  Graph scratch(graph.shared_context(), graph.ops(), "definition");
+  for (const Type* type : types) scratch.add_input({}, type);
   SmallVec<Arg, 12> args;
-  for (size_t i = 0; i < call.args.size(); ++i)
-    if (!op.schema.params[i].is_out) args.push_back(call.args[i]);
+  for (size_t i = 0; i < given.size(); ++i)
+    if (!op.schema.params[i].is_out) args.push_back(given[i]);
   try {
     expand(scratch, kNone, op.base ? *op.base : op, args);
   } catch (const Error&) {
     return true;
   }
+  std::vector<const Type*> all(scratch.value_count());
+  for (ValueId v = 0; v < all.size(); ++v) all[v] = &scratch.type(v);
   bool draws = false;
-  scratch.for_each_node([&](NodeId id) { draws = draws || scratch.node(id).op->has(Trait::random); });
+  scratch.for_each_node([&](NodeId id) {
+    const Node& step = scratch.node(id);
+    if (draws || !step.op->has(Trait::random)) return;
+    const OpDef& row = step.op->base ? *step.op->base : *step.op;
+    draws = has_sampling(row) || row.decompose.empty() || definition_draws(scratch, all, *step.op, step.arguments());
+  });
   return draws;
 }
+}  // namespace
+
+bool definition_draws(const Call& call) { return definition_draws(*call.graph, call.types, *call.op, call.args); }
 
 Outcome flow_random(FlowContext& in, const Call& call) {
   std::vector<RunValue> narrow = narrowed(call);
