@@ -125,6 +125,25 @@ at::Tensor operands_at_end(const Call& call, at::IntArrayRef sizes, bool zeros, 
 }
 
 namespace {
+// The operands with zeros in the place of elements that may be any numbers. Empty: there are none.
+std::vector<RunValue> with_open_elements_as_zeros(FlowContext& in, const Call& call, std::vector<RunValue> operands) {
+  bool some = false;
+  for (size_t v = 0; v < operands.size(); ++v) {
+    if (!operands[v] || !operands[v]->value.isTensor() || !is_inexact(call.dtype_of(v))) continue;
+    const Planes p = in.store.read(call.values[v]->value.toTensor());
+    if (!p.error.defined()) continue;
+    const at::Tensor open = p.error.isinf(), t = operands[v]->value.toTensor();
+    if (!has_any(open)) continue;
+    some = true;
+    const at::Tensor others = nothing_where(open, t, 0);
+    // As it lies, for which kernel it is may hang on that.
+    operands[v] =
+        hold(t.is_non_overlapping_and_dense() ? at::empty_strided(t.sizes(), t.strides(), t.options()).copy_(others)
+                                              : others);
+  }
+  return some ? operands : std::vector<RunValue>();
+}
+
 // Each of these kernels' results.
 std::vector<Outcome> kernels_of(FlowContext& in, const Call& call) {
   const std::vector<RunValue> operands = narrowed(call);
@@ -141,6 +160,9 @@ std::vector<Outcome> kernels_of(FlowContext& in, const Call& call) {
     at::globalContext().setSDPUseFlash(!fused);
     run(operands);
     at::globalContext().setSDPUseFlash(fused);
+    // Where it loses a NaN of its scores, what it gives hangs on the numbers that it weighs: eager's own may be others.
+    if (const std::vector<RunValue> others = with_open_elements_as_zeros(in, call, operands); !others.empty())
+      run(others);
   }
   if (!call.op->has(Trait::elementwise)) return kernels;
   const at::Tensor result = leaves(kernels[0].results)[0];
