@@ -275,11 +275,14 @@ class Campaign {
                                               {run_})) {
       if (interrupt_.came()) return;
       const std::string kind = store::text(row[1]) + " | " + store::text(row[2]);
-      if (looked_into_[kind]++ >= options_.reductions && store::text(row[2]) != kKilled) continue;
+      Failure failure{store::text(row[1]), store::text(row[1]), store::text(row[2]), store::text(row[3])};
+      // What eager dies of by itself is told apart however many there are, and takes nobody's turn.
+      const bool enough = looked_into_[kind] >= options_.reductions && failure.symptom != kKilled;
+      if (enough && !dies_in_eager(store::text(row[4]), failure)) continue;
       if (options_.progress)
         std::fprintf(stderr, "%slooking into a finding: %s\n", isatty(STDERR_FILENO) ? "\r\33[K" : "", kind.c_str());
-      Failure failure{store::text(row[1]), store::text(row[1]), store::text(row[2]), store::text(row[3])};
-      Triaged t = triaged(store::text(row[4]), failure);
+      Triaged t = enough ? Triaged{.eager_dies = true} : triaged(store::text(row[4]), failure);
+      looked_into_[kind] += !t.eager_dies;
       store::Database::Transaction transaction(store_);
       if (t.eager_dies || (!t.alone && failure.symptom == kKilled)) {  // the latter again, and yet it holds
         store_.query("DELETE FROM finding WHERE id = ?", {row[0]});
@@ -318,6 +321,14 @@ class Campaign {
     } catch (const UserError&) {  // a text that can't be read
     }
     return all;
+  }
+
+  static bool dies_in_eager(const std::string& text, const Failure& failure) {
+    try {
+      return is_eagers_own_death(parse_case(text), failure);
+    } catch (const UserError&) {  // a text that can't be read
+      return false;
+    }
   }
 
   // A case whose text can't be read back can't be reduced either: that is its finding.

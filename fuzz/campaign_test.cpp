@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "fuzz/property.h"
+#include "oracle/scratch.h"
 
 namespace lenz::fuzz {
 namespace {
@@ -31,6 +32,30 @@ TEST(Campaign, SaysThatTooManyProofsAreMissing) {
   EXPECT_FALSE(lacks(100, 2));  // too few to tell
   EXPECT_TRUE(lacks(100, 3));
   EXPECT_FALSE(lacks(100'000, 0));
+}
+
+// Eager divides the least integer by -1 here. Told apart also where nothing is looked into.
+TEST(Campaign, WhatEagerDiesOfIsNotCountedAsFound) {
+  const oracle::Scratch folder;
+  CampaignOptions options;
+  options.cases = 3;
+  options.workers = 1;
+  options.only = {find_property("exact_passes")};
+  options.out = folder.path();
+  options.progress = false;
+  options.reductions = 0;
+  options.cases_are = "written";
+  options.source = [](uint64_t) {
+    return parse_case(
+        "graph @g() {\n"
+        "  %a = aten.full([3], -9223372036854775808, dtype=i64)\n  %b = aten.full([3], 7, dtype=i64)\n"
+        "  %y = aten.lcm(%a, %b)\n  return %y\n}\n");
+  };
+  const CampaignSummary summary = run_campaign(options);
+  EXPECT_EQ(summary.cases, 3u);
+  EXPECT_EQ(summary.held, 0u);  // each of them died
+  EXPECT_EQ(summary.found, 0u);
+  EXPECT_TRUE(summary.findings.empty());
 }
 
 }  // namespace

@@ -77,9 +77,13 @@ bool eager_dies(const Case& c) {
 }
 }  // namespace
 
+bool is_eagers_own_death(const Case& found, const Failure& failure) {
+  return (failure.symptom.starts_with("SIG") || failure.symptom == "no answer") && eager_dies(found);
+}
+
 Triaged triage(const Case& found, const Failure& failure, const ReduceOptions& options) {
   Triaged t;
-  if ((failure.symptom.starts_with("SIG") || failure.symptom == "no answer") && eager_dies(found)) {
+  if (is_eagers_own_death(found, failure)) {
     t.eager_dies = true;
     return t;
   }
