@@ -143,7 +143,11 @@ class Source {
   std::optional<int64_t> beyond(uint64_t i) const {
     if (values_ != Values::beyond || !demand_.indexes()) return std::nullopt;
     if (i != certain_ && mix(combine(seed_ + 5, i)) % 8) return std::nullopt;
-    const FiniteRange all = finite_range(dtype_);
+    FiniteRange all = finite_range(dtype_);
+    if (demand_.counted) {  // an order, say, which somebody counts up to before anyone raises
+      all.high = std::min(all.high, std::ldexp(1, kPowersCounted));
+      all.low = std::max(all.low, -std::ldexp(1, kPowersCounted));
+    }
     const double choices[] = {demand_.high + 1, demand_.low - 1, all.high, all.low};
     const uint64_t first = mix(combine(seed_ + 6, i));
     for (uint64_t k = 0; k < std::size(choices); ++k) {

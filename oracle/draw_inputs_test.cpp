@@ -78,6 +78,18 @@ TEST(DrawInputs, IndicesStayInTheDimThatTheyIndex) {
   expect_within(lists[3], 0, 38);
 }
 
+// An order that is an index too: whoever counts up to it would not get to where it raises.
+TEST(DrawInputs, WhatIsCountedPointsBeyondByLittle) {
+  const auto counted = drawn(R"(graph @g(%x: f32[64], %n: i64[64]) {
+  %y = aten.special_laguerre_polynomial_l(%x, %n)
+  %z = aten.index_select(%x, 0, %n)
+  return %y, %z
+})",
+                             Values::beyond);
+  expect_within(counted[1], -1024, 1024);
+  EXPECT_TRUE(std::ranges::any_of(counted[1], [](double v) { return v < 0 || v > 63; }));
+}
+
 TEST(DrawInputs, IndicesPointBeyondWhereThatIsAskedFor) {
   std::string text =
       "graph @g(%x: f32[5], %i: i64[512], %j: u8[512], %n: i64[512]) {\n"
