@@ -211,7 +211,8 @@ bool is_unsaid_view(const OpDef& op, const c10::FunctionSchema& schema) {
 }
 
 // Whether an operand is lazily conjugated or negated. What is strung together of other ops is so above the keys that
-// materialise these: it sees them as they are. Below autograd, where we call it, those keys would come first.
+// materialise these: it sees them as they are, and so does what it calls that is strung together itself. Below autograd,
+// where we call it, those keys would come first.
 bool any_is_lazy(const std::vector<c10::IValue>& operands) {
   auto lazy = [](const at::Tensor& t) { return t.defined() && (t.is_conj() || t.is_neg()); };
   return std::ranges::any_of(operands, [&](const c10::IValue& v) {
@@ -235,13 +236,6 @@ void resolve_own_memory(at::Tensor& t, std::span<const Arg> args, std::span<cons
   if (own) t = t.resolve_conj().resolve_neg();
 }
 
-c10::DispatchKeySet kernels_of(DeviceKind device) {
-  switch (device) {
-    case DeviceKind::meta: return c10::DispatchKeySet(c10::DispatchKey::Meta);
-    case DeviceKind::cuda: return c10::DispatchKeySet(c10::DispatchKey::CUDA);
-    default: return c10::DispatchKeySet(c10::DispatchKey::CPU);
-  }
-}
 }  // namespace
 
 struct Boxed::Impl {
@@ -458,8 +452,12 @@ void Boxed::run(const OpDef& op, std::span<const Arg> args, std::span<const RunV
     if (trusts_a_wrong_index && TrustedIndices::are_looked_at() && device_ == DeviceKind::cpu &&
         trusts_a_wrong_index(stack))
       throw Unsupported("libtorch goes beyond its memory, for an index is out of range, in " + op.full_name);
-    const bool past = of_others && impl_->autograd == Autograd::below && any_is_lazy(stack);
-    auto call = [&] { past ? handle->redispatchBoxed(kernels_of(device_), &stack) : handle->callBoxed(&stack); };
+    std::optional<c10::impl::ForceDispatchKeyGuard> above;
+    if (of_others && impl_->autograd == Autograd::below && any_is_lazy(stack)) {
+      const c10::impl::LocalDispatchKeySet keys = c10::impl::tls_local_dispatch_key_set();
+      above.emplace(keys.included_, keys.excluded_ - c10::autograd_dispatch_keyset_with_ADInplaceOrView);
+    }
+    auto call = [&] { handle->callBoxed(&stack); };
     if (DyingCalls::any())
       DyingCalls::run(op.full_name, call);
     else

@@ -302,6 +302,7 @@ class RowChecker {
     const std::vector<Arg> whole = call.args;
     std::string what = break_call(call, random);
     if (what.empty()) return;
+    if (random.chance(1, 8)) read_lazily(call, random);
     CallVerdict v = judge_.judge_broken(call, died);
     report_.illegal += 1;
     report_.eager_crashes += v.eager_died;

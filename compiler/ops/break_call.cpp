@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "compiler/graph/text.h"
+#include "compiler/ops/layouts.h"
 
 namespace lenz {
 
@@ -72,6 +73,50 @@ struct Breaker {
   int64_t odd_integer(int64_t old) {
     const int64_t more = old == INT64_MAX ? old : old + 1, less = old == INT64_MIN ? old : old - 1;
     return choose.any_of<int64_t>({more, less, -1, 0, 5, 6, -6, 100, -100});
+  }
+
+  // What eager resizes, if it takes it.
+  Sizes other_sizes(Sizes sizes) {
+    if (sizes.empty()) return {choose.any_of<int64_t>({0, 1, 3})};
+    const size_t d = choose.below(sizes.size());
+    switch (choose.below(5)) {
+      case 0: sizes = {0}; break;
+      case 1: sizes[d] = 0; break;
+      case 2: sizes[d] += 1; break;
+      case 3: sizes.insert(d, 1); break;
+      default: sizes.erase(d);
+    }
+    return sizes;
+  }
+
+  // An out= tensor that is not such as the result: of other sizes or another dtype, however it lies.
+  std::string break_out(const Input& input) {
+    const Type& t = call.graph->type(input.value);
+    TensorType odd = t.tensor();
+    Sizes sizes;
+    for (const Dim n : odd.sizes) sizes.push_back(n.constant());
+    if (choose.flip()) sizes = other_sizes(sizes);
+    const auto layout = static_cast<LayoutClass>(choose.below(kLayoutClasses));
+    const Strided lies = draw_layout(layout, sizes, true, choose);
+    odd.sizes = odd.strides = {};
+    for (const int64_t n : sizes) odd.sizes.push_back(Dim(n));
+    for (const int64_t n : lies.strides) odd.strides.push_back(Dim(n));
+    odd.offset = lies.offset;
+    if (choose.flip()) odd.dtype = static_cast<Dtype>(choose.below(kDtypeCount));
+    call.graph->set_type(input.value, context().tensor(odd));
+    return call.graph->value_name(input.value) + ": " + to_string(t) + " -> " + to_string(call.graph->type(input.value));
+  }
+
+  // All of the call's out= tensors.
+  std::string break_outs() {
+    std::string what;
+    for (size_t i = 0; i < call.args.size(); ++i) {
+      if (!call.op->schema.params[i].is_out || !call.args[i].is_value()) continue;
+      Input& input = call.graph->input(call.graph->value(call.args[i].value()).index);
+      what += (what.empty() ? "" : "; ") + break_out(input);
+      input.init = {Initialiser::zeros};  // which each dtype has
+    }
+    return what;
   }
 
   // A number at the edge of what a dtype holds, or beyond.
@@ -156,6 +201,7 @@ std::string break_call(DrawnCall& call, Chooser& chooser) {
   Breaker breaker{call, chooser};
   size_t inputs = call.graph->inputs().size(), sites = 2 * inputs + call.args.size();
   std::string what;
+  if (call.op->variant == VariantKind::out && chooser.chance(1, 3)) what = breaker.break_outs();
   for (int tries = 0; sites && what.empty() && tries < 20; ++tries) {
     size_t site = chooser.below(sites);
     what = site < 2 * inputs ? breaker.break_input(site / 2) : breaker.break_arg(site - 2 * inputs);

@@ -53,8 +53,11 @@ ValueId expand_written_base(Graph& graph, NodeId before, const OpDef& op, std::s
 bool definition_writes(const OpDef& op);
 
 namespace rule {
-// The result types of a composite are those of its definition.
+// The result types of a composite are those of its definition, whose steps see operands as they lie: also what is
+// lazily conjugated or negated, which eager hands over as it is where an op is strung together of others.
 void composite(Infer& in);
+// The same of what has a kernel in eager: it is handed copies of these.
+void composite_of_copies(Infer& in);
 }  // namespace rule
 
 }  // namespace lenz

@@ -4,14 +4,28 @@
 
 namespace lenz {
 
+namespace {
+const OpDef* conjugate(const Graph& graph) { return graph.ops().find("aten._conj"); }   // op name: a view that is
+const OpDef* negate(const Graph& graph) { return graph.ops().find("aten._neg_view"); }  // op name: more than its type
+}  // namespace
+
+ValueId seen_lazily(Graph& graph, ValueId v, Laziness lazy) {
+  auto view = [&](const OpDef* of) {
+    const Arg self = Arg::of_value(v);
+    v = graph.node(graph.append(*of, {&self, 1})).result();
+  };
+  if (lazy.conjugated) view(conjugate(graph));
+  if (lazy.negated) view(negate(graph));
+  return v;
+}
+
 bool read_lazily(DrawnCall& call, Chooser& chooser) {
   Graph& graph = *call.graph;
-  const OpDef* conjugate = graph.ops().find("aten._conj");      // op name: views that are more than their types
-  const OpDef* negate = graph.ops().find("aten._neg_view");     // op name: views that are more than their types
-  if (conjugate == nullptr || negate == nullptr) return false;  // a table of somebody's own
+  const OpDef* negative = negate(graph);
+  if (conjugate(graph) == nullptr || negative == nullptr) return false;  // a table of somebody's own
   std::vector<ValueId> read;
   auto is_read = [&](ValueId v) {
-    if (v == kNone || !graph.type(v).is_tensor() || !negate->dtypes.has(to_real(graph.type(v).dtype))) return false;
+    if (v == kNone || !graph.type(v).is_tensor() || !negative->dtypes.has(to_real(graph.type(v).dtype))) return false;
     const Initialiser& init = graph.inputs()[graph.value(v).index].init;
     return init.kind != Initialiser::uniform || init.low <= -init.high;  // eager may refuse negatives of others
   };
@@ -26,8 +40,8 @@ bool read_lazily(DrawnCall& call, Chooser& chooser) {
   auto seen = [&](ValueId v) {
     if (!is_read(v)) return v;
     if (at++ != always && !chooser.flip()) return v;
-    const Arg self = Arg::of_value(v);
-    return graph.node(graph.append(is_complex(graph.type(v).dtype) ? *conjugate : *negate, {&self, 1})).result();
+    const bool conjugates = is_complex(graph.type(v).dtype);
+    return seen_lazily(graph, v, {.conjugated = conjugates, .negated = !conjugates});
   };
   for (size_t i = 0; i < call.args.size(); ++i) {
     Arg& a = call.args[i];

@@ -8,6 +8,7 @@
 
 #include "compiler/base/hash.h"
 #include "compiler/ops/break_call.h"
+#include "compiler/ops/lazily_read.h"
 #include "fuzz/properties/drawn_calls.h"
 #include "fuzz/properties/list.h"
 #include "oracle/call_judge.h"
@@ -52,6 +53,7 @@ std::optional<Failure> wrongly_taken_call(std::span<const OpDef* const> rows, ui
       DrawnCall call = draw_call(op, op_table(), choose);
       const std::string change = break_call(call, choose);
       if (change.empty()) continue;
+      if (choose.chance(1, 8)) read_lazily(call, choose);
       if (const auto differs = taken_otherwise(op, call))
         return Failure{"broken_calls", "rule of " + op.full_name, std::string(name(differs->aspect)),
                        differs->text + "\n" + oracle::describe(call) + "\nafter the change: " + change};

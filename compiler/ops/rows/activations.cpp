@@ -383,7 +383,7 @@ void backward_rows(RowSink& t) {
     %a = aten.slice(%dx, $d, 0, $n) %b = aten.slice(%dx, $d, $n, 2 * $n)
     return aten.add(aten.mul(%a, %s), aten.mul(aten.mul(%b, aten.rsub(%s, 1)), %glu)))",
                                                                                row));
-  row.infer = rule::composite;
+  row.infer = rule::composite_of_copies;
   row.dtypes = dtypes::numbers;
   row.raises = "no dims; halves that don't broadcast; bools";
   row.exception = "with out= eager copies the first operand of any dtype: `has no kernel for bool`";

@@ -118,7 +118,9 @@ void convolution_rows(RowSink& t) {
 #define LENZ_CONVOLVED(rank, prepare, padding, call) \
   "if rank(%input) == " rank " { %x = aten.unsqueeze(%input, 0) } else { %x = %input } " prepare                   \
   "if is_complex(%input) { "                                                                                       \
-  "  %xr = aten.real(%x) %xi = aten.imag(%x) %wr = aten.real(%weight) %wi = aten.imag(%weight) "                   \
+  "  if conjugated(%x) { %x = aten.clone(%x) } "                                                                   \
+  "  if conjugated(%weight) { %w = aten.clone(%weight) } else { %w = %weight } "                                   \
+  "  %xr = aten.real(%x) %xi = aten.imag(%x) %wr = aten.real(%w) %wi = aten.imag(%w) "                             \
   "  if given($bias) { %br = aten.real(%bias) %bi = aten.imag(%bias) %bs = aten.add(%br, %bi) } "                  \
   "  else { %br = none %bi = none %bs = none } "                                                                   \
   "  %a = " LENZ_CONVOLUTION("%xr", "%wr", "%br", padding, call)                                                   \

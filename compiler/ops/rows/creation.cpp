@@ -381,7 +381,7 @@ void draws(RowSink& t) {
   poisson.variants = {.out = "out", .out_rule = OutRule::copied};
   poisson.wants = "self in [0, 9]";
   t.row("poisson(Tensor self, Generator? generator=None) -> Tensor", poisson);
-  Row dropped = row_of(elementwise, rule::composite, make::dropout_backward, {}, dtypes::usual);
+  Row dropped = row_of(elementwise, rule::composite_of_copies, make::dropout_backward, {}, dtypes::usual);
   dropped.accuracy = Accuracy::composed;
   dropped.variants = {.out = "out", .out_rule = OutRule::copied};
   t.row("native_dropout_backward(Tensor grad_output, Tensor mask, float scale) -> Tensor",

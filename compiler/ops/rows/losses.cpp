@@ -132,7 +132,7 @@ void probabilities(RowSink& t) {
       "binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int "
       "reduction=1) -> Tensor",
       {.variants = {.out = "out", .out_rule = OutRule::copied},
-       .infer = rule::composite,
+       .infer = rule::composite_of_copies,
        .generate = make::logits,
        .dtypes = dtypes::floats,
        .accuracy = Accuracy::composed,
@@ -316,9 +316,8 @@ constexpr std::string_view kClasses =
 
 constexpr std::string_view kClassesUnasked =
     "the classes decide, which its definition does not ask: `is out of bounds`; of no classes loops refuse ignored "
-    "ones "
-    "too: `for a dim of size 0`; weights are counted: `must be a vector`; what is not divided by goes unchecked: `the "
-    "operands must have one dtype`";
+    "ones too: `for a dim of size 0`, `no target is among no classes`; weights are counted: `must be a vector`; what is "
+    "not divided by goes unchecked: `the operands must have one dtype`";
 
 void classes(RowSink& t) {
   Row nll{.variants = {.out = "output", .out_params = "!output total_weight", .out_rule = OutRule::same_dtype},

@@ -233,7 +233,7 @@ void norms(RowSink& t) {
       "running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
       batch);
   Row trained = batch;
-  trained.infer = rule::composite;
+  trained.infer = rule::composite_of_copies;
   trained.decompose =
       "%y, %s, %r = aten.native_batch_norm(%input, $weight, $bias, %running_mean, %running_var, false, $momentum, "
       "$eps) return %y, %s, %r";

@@ -1,7 +1,9 @@
 // The result types of a composite are those of its definition, expanded into a scratch graph.
 #include <map>
 
+#include "compiler/graph/lazy_views.h"
 #include "compiler/ops/decompose.h"
+#include "compiler/ops/lazily_read.h"
 
 namespace lenz::rule {
 
@@ -30,17 +32,18 @@ Arg mapped(Context& context, const Arg& a, std::map<ValueId, ValueId>& ids, cons
 }
 }  // namespace
 
-void composite(Infer& in) {
+namespace {
+void by_definition(Infer& in, bool of_copies) {
   Graph scratch(in.shared_context(), in.table(), "definition");
   std::map<ValueId, ValueId> ids;
   SmallVec<ValueId, 8> outer;  // by scratch input
   auto add = [&](ValueId v) {
     auto [at, fresh] = ids.emplace(v, kNone);
-    if (fresh) {
-      at->second = scratch.add_input({}, &in.type_of(v));
-      outer.push_back(v);
-    }
-    return at->second;
+    if (!fresh) return at->second;
+    const Laziness lazy = of_copies || !in.owner ? Laziness() : laziness(*in.owner, v);
+    outer.push_back(v);
+    const ValueId lent = scratch.add_input({}, lazy.any() ? &in.owner->type(v) : &in.type_of(v));
+    return at->second = seen_lazily(scratch, lent, lazy);
   };
   SmallVec<Arg, 12> args(in.args());
   for (Arg& a : args) a = mapped(in.context(), a, ids, add);
@@ -55,9 +58,13 @@ void composite(Infer& in) {
       continue;
     }
     if (!r.is_value()) in.raise("its definition returns no tensor");
-    ValueId owner = scratch.storage(r.value());
-    in.alias(&scratch.type(r.value()), owner < outer.size() ? outer[owner] : kNone);
+    const Value& owner = scratch.value(scratch.storage(r.value()));
+    in.alias(&scratch.type(r.value()), owner.producer == kNone ? outer[owner.index] : kNone);
   }
 }
+}  // namespace
+
+void composite(Infer& in) { by_definition(in, false); }
+void composite_of_copies(Infer& in) { by_definition(in, true); }
 
 }  // namespace lenz::rule

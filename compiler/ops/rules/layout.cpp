@@ -1,5 +1,6 @@
 #include "compiler/ops/rules/layout.h"
 
+#include "compiler/graph/graph.h"
 #include "compiler/ops/rules/elementwise.h"
 
 namespace lenz::rule {
@@ -65,6 +66,11 @@ std::optional<MemoryFormat> format_argument(const Infer& in, std::string_view pa
   int i = in.op().schema.find(param);
   if (i < 0 || in.arg(static_cast<size_t>(i)).kind != ArgKind::memory_format) return std::nullopt;
   return in.arg(static_cast<size_t>(i)).memory_format();
+}
+
+const Type& as_it_lies(const Infer& in, std::string_view param) {
+  const size_t i = in.at(param);
+  return in.owner && in.arg(i).is_value() ? in.owner->type(in.arg(i).value()) : in.tensor(i);
 }
 
 Device device_argument(const Infer& in, Device otherwise) {

@@ -21,6 +21,10 @@ DimVec format_strides(Infer& in, MemoryFormat format, std::span<const Dim> sizes
 // The optional argument of this name; absent and none are nothing.
 std::optional<MemoryFormat> format_argument(const Infer& in, std::string_view param);
 
+// An operand's type as the graph has it, where eager's steps look at it before one is handed a copy of what is lazily
+// conjugated or negated.
+const Type& as_it_lies(const Infer& in, std::string_view param);
+
 Device device_argument(const Infer& in, Device otherwise);
 
 // Strides of a new tensor like this one: empty_like, clone, to. No format means preserve.

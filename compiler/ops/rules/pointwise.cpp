@@ -51,11 +51,11 @@ void abs(Infer& in) {
 void angle(Infer& in) {
   const Type& self = in.tensor(0);
   require_dtype(in, self.dtype);
-  if (is_complex(self.dtype)) {
-    in.result(contiguous_tensor(to_real(self.dtype), self.sizes(), self.device));
-  } else {
-    float_dtype(in);
-  }
+  if (!is_complex(self.dtype)) return float_dtype(in);
+  const Dtype real = to_real(self.dtype);
+  // Of complex numbers the angles are complex first, and copied; into a complex `out` they are written as they come.
+  const bool direct = in.op().variant == VariantKind::out && is_complex(in.tensor("out").dtype);
+  in.result(direct ? step(in, self.tensor(), real) : contiguous_tensor(real, self.sizes(), self.device));
 }
 
 void predicate(Infer& in) {

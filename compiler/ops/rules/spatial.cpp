@@ -84,8 +84,7 @@ namespace {
 // Most 1-D kernels are the 2-D ones over images of one row, and keep the strides of these: of a view of the operand as
 // it lies.
 void as_row(Infer& in, TensorType& t) {
-  const Arg& operand = in.arg("self");
-  const Type& self = in.owner && operand.is_value() ? in.owner->type(operand.value()) : in.tensor("self");
+  const Type& self = as_it_lies(in, "self");
   if (spatial_dims(in) != 1 || self.rank() != 3) return;
   TensorType image = self.tensor();
   Dim row_stride = image.sizes[2] * image.strides[2];
@@ -162,7 +161,7 @@ void adaptive_avg_pool(Infer& in) {
   DimVec target = window(in, "output_size", dims);
   for (Dim d : target) to_one = to_one && (!d.is_constant() || d.is(1));
   const bool channels_last =
-      to_one && self.rank() == dims + 2 && suggested_format(in, self) != MemoryFormat::contiguous;
+      to_one && self.rank() == dims + 2 && suggested_format(in, as_it_lies(in, "self")) != MemoryFormat::contiguous;
   for (Dim d : target) to_one = to_one && (channels_last ? in.is_one(d) : d.is(1));
   if (dims == 1 && target[0].is(1) && (self.rank() == 2 || self.rank() == 3) && in.is_zero(numel(self.sizes()))) {
     DimVec sizes(self.sizes());  // the mean of a row with nothing in it
