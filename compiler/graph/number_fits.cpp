@@ -97,6 +97,7 @@ bool representable(const Arg& number, Dtype dtype) {
     case ArgKind::real: return representable(number.d, false, dtype);
     case ArgKind::complex: {
       const std::complex<double> value = *number.complex_value;
+      if (dtype == Dtype::b8) return true;
       if (!is_complex(dtype)) return value.imag() == 0 && representable(value.real(), false, dtype);
       return representable(value.real(), false, dtype) && representable(value.imag(), false, dtype);
     }

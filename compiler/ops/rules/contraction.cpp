@@ -2,6 +2,7 @@
 
 #include "compiler/ops/rules/elementwise.h"
 #include "compiler/ops/rules/layout.h"
+#include "compiler/ops/rules/pointwise.h"
 
 namespace lenz::rule {
 
@@ -254,11 +255,7 @@ void linear(Infer& in) {
 void inner(Infer& in) {
   const Type& a = in.tensor("self");
   const Type& b = in.tensor("other");
-  if (a.rank() == 0 || b.rank() == 0) {
-    Operands both{{&a, Dtype::b8}, {&b, Dtype::b8}};
-    in.require(!is_float8(result_type(in, both)), "float8 is not supported");
-    return in.result(elementwise_result(in, both, result_type(in, both)));
-  }
+  if (a.rank() == 0 || b.rank() == 0) return mul(in);
   one_dtype(in, {&a, &b});
   in.require(eq(a.sizes().back(), b.sizes().back()), "the last dims differ");
   DimVec sizes(a.sizes().first(a.rank() - 1));

@@ -123,7 +123,8 @@ void dropout_of(Infer& in, bool channels) {
   TensorType noise = copied.tensor();
   noise.strides = preserved_strides(in, copied);
   noise.offset = 0;
-  in.require(p == 1 || (is_floating(input.dtype) && !is_float8(input.dtype)), "needs floats to scale up");
+  in.require(p == 1 || is_floating(input.dtype), "needs floats to scale up");
+  in.require(!is_float8(input.dtype), "float8 is not supported");
   if (channels && p != 1) {
     in.require(input.rank() >= 2, "needs at least two dims");
     for (size_t i = 2; i < noise.rank(); ++i) noise.sizes[i] = 1;
