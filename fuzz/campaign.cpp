@@ -117,6 +117,7 @@ class Campaign {
   Case drawn(uint64_t number, GrowthStatistics* grown = nullptr) {
     Case c = options_.source ? options_.source(number) : draw_case(seed_, number, pool_, {}, grown);
     if (!options_.target.empty()) c.setting.target = options_.target;
+    if (!options_.decisions) c.setting.number.reset();
     return c;
   }
 

@@ -29,6 +29,7 @@ struct CampaignOptions {
   bool resume = false;                             // goes on with the last campaign in the store
   bool first_finding = false;                      // ends with it, and does not look into it
   std::vector<uint64_t> leave_out = {};            // cases that are known to fail, whoever is asked
+  bool decisions = true;                           // changes of policy are findings (properties/decisions.cpp)
   bool progress = true;                            // on stderr
   std::function<void(uint64_t seed)> begins = {};  // told before the first case
   // Other cases than those that the seed draws, by number; `cases_are` says which, so that the same ones are resumed.

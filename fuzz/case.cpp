@@ -8,6 +8,7 @@
 #include "compiler/graph/text.h"
 #include "compiler/graph/verify.h"
 #include "compiler/ops/op_table.h"
+#include "fuzz/decisions/fixed.h"
 #include "fuzz/excuses.h"
 #include "oracle/dying_calls.h"
 #include "oracle/graph_check.h"
@@ -76,6 +77,7 @@ Case draw_case(uint64_t seed, uint64_t number, const Pool& pool, const GrowOptio
   in_turn.turn = Turn{seed, number};
   Case c = choose_case(choose, pool, in_turn, statistics);
   c.about = about(number);
+  if (part_of_decisions(number)) c.setting.number = number;
   return c;
 }
 

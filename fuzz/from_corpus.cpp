@@ -70,8 +70,8 @@ std::unique_ptr<Graph> parsed(std::string_view text) {
 const std::vector<const char*>& texts() {
   static const std::vector<const char*> all = [] {
     std::vector<const char*> some;
-    for (const char* text : kCorpusTexts)
-      if (auto graph = parsed(text); graph && serves(*graph, kMostOfText)) some.push_back(text);
+    for (const NamedText& t : kCorpusTexts)
+      if (auto graph = parsed(t.text); graph && serves(*graph, kMostOfText)) some.push_back(t.text);
     return some;
   }();
   return all;
@@ -208,6 +208,8 @@ bool writes_twice(const Graph& graph) {
   return twice;
 }
 }  // namespace
+
+std::span<const NamedText> corpus_texts() { return kCorpusTexts; }
 
 std::unique_ptr<Graph> graph_from_corpus(Chooser& choose, const std::optional<Turn>& turn) {
   const auto& all = texts();

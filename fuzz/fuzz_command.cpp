@@ -16,6 +16,7 @@
 #include "compiler/ops/op_table.h"
 #include "fuzz/campaign.h"
 #include "fuzz/commands.h"
+#include "fuzz/decisions/fixed.h"
 #include "fuzz/durations.h"
 #include "fuzz/exhaustive.h"
 #include "fuzz/pattern_census.h"
@@ -278,6 +279,8 @@ ExitCode fuzz_command(std::span<const std::string> args) {
   bool exhaustive = false, list = false, json = false, score = false, filed = false;
   ScoreOptions faults;
   uint64_t print = 0, generate = 0;
+  std::string decisions;
+  bool update = false;
   options.out = "lenz-fuzz";
   app.add_option("--time", time, "how long: 30s, 10m, 8h (default: 1m, if no --cases are given)");
   app.add_option("--cases", options.cases, "how many cases");
@@ -293,6 +296,10 @@ ExitCode fuzz_command(std::span<const std::string> args) {
                  "of machine code: avx512, avx2, generic (default: the best that runs here)");
   app.add_option("--out", options.out, "folder of the store and of what is found");
   app.add_flag("--resume", options.resume, "go on with the last campaign in that folder's store");
+  auto* held = app.add_option("--decisions", decisions,
+                              "hold what is decided about fixed things to the baseline in this file, and run no case");
+  app.add_flag("--update", update, "of --decisions: rewrite the file")->needs(held);
+  app.add_flag("!--no-decisions", options.decisions, "hold nothing to the baseline of decisions");
   app.add_flag("--first-finding", options.first_finding, "end with the first case that fails, as it was found");
   app.add_option("--leave-out", options.leave_out, "numbers of cases that are not run")->delimiter(',');
   app.add_option("--reductions", options.reductions,
@@ -340,6 +347,7 @@ ExitCode fuzz_command(std::span<const std::string> args) {
   app.add_flag("--all-found", faults.all_found, "fail unless every fault is found and blamed rightly")->needs(scored);
   if (!parse_arguments(app, args)) return ExitCode::fine;
   if (list) return list_properties();
+  if (!decisions.empty()) return check_decisions(decisions, update);
   if (seed && *seed > INT64_MAX)
     throw UserError("--seed is " + std::to_string(*seed), "lenz fuzz", "give one below 2^63");
   if (score) {

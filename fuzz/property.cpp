@@ -25,6 +25,7 @@ std::string Setting::text() const {
   if (!sizes.empty()) out += " sizes=" + sizes;
   if (!passes.empty()) out += " passes=" + passes;
   if (!target.empty()) out += " target=" + target;
+  if (number) out += " number=" + std::to_string(*number);
   return out;
 }
 
@@ -42,9 +43,9 @@ Setting Setting::parse(std::string_view text) {
       auto mode = oracle::parse_values(value);
       if (!mode) throw UserError("no mode of values is called " + value, "a fuzzer's setting");
       s.values = *mode;
-    } else if (key == "seed" && !value.empty() && value.find_first_not_of("0123456789") == std::string::npos &&
-               value.size() < 20) {
-      s.seed = std::stoull(value);
+    } else if ((key == "seed" || key == "number") && !value.empty() &&
+               value.find_first_not_of("0123456789") == std::string::npos && value.size() < 20) {
+      (key == "seed" ? s.seed : s.number.emplace()) = std::stoull(value);
     } else if (key == "sizes") {
       s.sizes = value;
     } else if (key == "passes") {

@@ -29,6 +29,8 @@ struct Setting {
   std::string passes;        // `lenz opt --select`: what is left out; empty: nothing
   std::string target;        // of machine code; empty: the best that runs here
   std::string folder = ".";  // of constants beside the text
+  // Of the case, where some parts of what is fixed are looked at beside it (properties/decisions.cpp).
+  std::optional<uint64_t> number = {};
 
   std::string text() const;  // "values=special seed=7", as a line of a .lenz file says it behind "# fuzz: "
   static Setting parse(std::string_view text);  // throws UserError

@@ -9,7 +9,7 @@ std::span<const Property> properties() {
       text_round_trip(),  broken_text(),  structure(),  drawn_calls(),   broken_calls(),      rows_alone(),
       pass_alone(),       exact_passes(), all_passes(), settled(),       loops_interpreted(), fused(),
       realised(),         passes_off(),   rebound(),    reference(),     machine_code(),      called_again(),
-      called_elsewhere(), from_cache(),   linear(),     keeps_nothing(), inductor(),
+      called_elsewhere(), from_cache(),   linear(),     keeps_nothing(), decisions(),         inductor(),
   };
   return all;
 }

@@ -27,6 +27,7 @@ Property keeps_nothing();
 Property linear();
 Property rebound();
 Property reference();
+Property decisions();
 Property inductor();
 
 }  // namespace lenz::fuzz

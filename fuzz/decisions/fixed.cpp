@@ -1,0 +1,183 @@
+#include "fuzz/decisions/fixed.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "compiler/base/hash.h"
+#include "compiler/ops/op_table.h"
+#include "fuzz/decisions/texts.h"
+#include "fuzz/from_corpus.h"
+#include "fuzz/properties/drawn_calls.h"
+
+namespace lenz::fuzz {
+
+namespace {
+constexpr std::string_view kBetween = "# ---- ";  // begins the line before each graph of graphs.txt, with its name
+
+void add_drawn(std::vector<Fixed>& all, std::string_view text) {
+  for (size_t at = text.find(kBetween); at != text.npos;) {
+    const size_t line = text.find('\n', at), next = text.find(kBetween, line);
+    all.push_back({Fixed::graph, "drawn/" + std::string(text.substr(at + kBetween.size(), line - at - kBetween.size())),
+                   text.substr(line + 1, next == text.npos ? next : next - line - 1)});
+    at = next;
+  }
+}
+}  // namespace
+
+Facts Fixed::facts() const {
+  if (kind == row) return facts_of(*op);
+  if (kind == refusal) return facts_of_refusal(std::string(text));
+  try {
+    return facts_of(parse_case(std::string(text.substr(0, text.find("\n# ---- after")))));
+  } catch (const UserError& error) {
+    return {{"words/refused #", digest(error.what())}};
+  } catch (const Unsupported& error) {
+    return {{"words/unsupported #", digest(error.what())}};
+  }
+}
+
+const std::vector<Fixed>& fixed_things() {
+  static const std::vector<Fixed> all = [] {
+    std::vector<Fixed> made;
+    for (const NamedText& t : corpus_texts()) made.push_back({Fixed::graph, t.name, t.text});
+    for (const NamedText& t : kModelTexts) made.push_back({Fixed::graph, t.name, t.text});
+    for (const NamedText& t : kErrorTexts) made.push_back({Fixed::refusal, t.name, t.text});
+    add_drawn(made, kDrawnGraphs);
+    for (const OpDef* op : rows_that_are_drawn()) made.push_back({Fixed::row, op->full_name, {}, op});
+    std::ranges::sort(made, {}, [](const Fixed& f) { return std::pair(hash_bytes(f.name), f.name); });
+    return made;
+  }();
+  return all;
+}
+
+namespace {
+constexpr uint64_t kParts = 128, kRound = 4096;  // of so many cases as many as there are parts
+}
+std::optional<uint64_t> part_of_decisions(uint64_t number) {
+  const uint64_t part = number % kRound;
+  return part < kParts ? std::optional(part) : std::nullopt;
+}
+
+std::vector<const Fixed*> things_of(uint64_t part) {
+  std::vector<const Fixed*> all;
+  for (size_t i = part; i < fixed_things().size(); i += kParts) all.push_back(&fixed_things()[i]);
+  return all;
+}
+
+namespace {
+bool is_text(std::string_view fact) { return fact.ends_with('#'); }
+int base_of(std::string_view fact) { return is_text(fact) ? 16 : 10; }
+// "scheduling/avx512/kernels" is the fact "kernels" of the group "scheduling/avx512".
+std::string_view group_of(std::string_view fact) { return fact.substr(0, fact.rfind('/')); }
+
+// The beginning of what is left, up to `stop`, which goes too.
+std::string_view next_part(std::string_view& left, std::string_view stop) {
+  const size_t end = std::min(left.find(stop), left.size());
+  const std::string_view part = left.substr(0, end);
+  left.remove_prefix(std::min(end + stop.size(), left.size()));
+  return part;
+}
+
+UserError unreadable(std::string_view what) {
+  return UserError("can't read `" + std::string(what) + "`", "a baseline of decisions",
+                   "ci/decisions --update writes it anew");
+}
+}  // namespace
+
+Baseline parse_baseline(std::string_view text) {
+  Baseline made;
+  while (!text.empty()) {
+    std::string_view line = next_part(text, "\n");
+    if (line.empty() || line.starts_with('#')) continue;
+    Facts& facts = made[std::string(next_part(line, ": "))];
+    while (!line.empty()) {
+      std::string_view group = next_part(line, " | ");
+      const std::string name(next_part(group, ": "));
+      while (!group.empty()) {
+        const std::string_view fact = next_part(group, "; ");
+        const size_t equals = fact.rfind('=');
+        if (equals == fact.npos) throw unreadable(fact);
+        const std::string_view what = fact.substr(0, equals), number = fact.substr(equals + 1);
+        int64_t value = 0;
+        const auto read = std::from_chars(number.begin(), number.end(), value, base_of(what));
+        if (number.empty() || read.ptr != number.end()) throw unreadable(fact);
+        facts[name + "/" + std::string(what)] = value;
+      }
+    }
+  }
+  return made;
+}
+
+std::string line_of(const std::string& name, const Facts& facts) {
+  std::string line = name + ":";
+  std::string_view group;
+  for (const auto& [what, value] : facts) {
+    const bool first = group != group_of(what);
+    if (first) line += (group.empty() ? " " : " | ") + std::string(group_of(what)) + ": ";
+    group = group_of(what);
+    char number[24];
+    const char* end = std::to_chars(number, number + sizeof number, value, base_of(what)).ptr;
+    line += (first ? "" : "; ") + what.substr(group.size() + 1) + "=" + std::string(number, static_cast<size_t>(end - number));
+  }
+  return line;
+}
+
+const Baseline& baseline() {
+  static const Baseline read = parse_baseline(kBaseline);
+  return read;
+}
+
+namespace {
+// More of it is better, or neither.
+bool is_gain(std::string_view fact) { return fact.ends_with("axes in lanes"); }
+// What less of is better: the others are counts of what a pass did.
+bool is_cost(std::string_view fact) {
+  constexpr std::string_view kStages[] = {"passes/", "lowering/", "scheduling/", "memory/", "machine code/"};
+  return !is_text(fact) && !is_gain(fact) &&
+         std::ranges::any_of(kStages, [&](std::string_view stage) { return fact.starts_with(stage); });
+}
+std::string times(int64_t before, int64_t now) {
+  const double ratio = static_cast<double>(now) / static_cast<double>(std::max<int64_t>(before, 1));
+  char text[32];
+  std::snprintf(text, sizeof text, "%.2f", ratio);
+  return text;
+}
+
+enum Sort : uint8_t { lost, worse, otherwise, text_alone };
+
+struct Found {
+  Sort sort;
+  std::string what, words;
+};
+
+Found compared(const std::string& what, int64_t before, int64_t now) {
+  const std::string numbers = std::to_string(now) + ", " + std::to_string(before) + " in the baseline";
+  if (is_text(what)) return {text_alone, what, "another text: " + what};
+  if (is_cost(what))
+    return {now > before ? worse : otherwise, what, what + ": " + times(before, now) + " times the baseline (" + numbers + ")"};
+  if (now < before) return {lost, what, what + ": " + numbers};
+  return {otherwise, what, what + ": " + numbers};
+}
+}  // namespace
+
+Drift drift(const Fixed& fixed, const Facts& before, const Facts& now) {
+  std::vector<Found> all;
+  for (const auto& [what, value] : before) {
+    const auto at = now.find(what);
+    const int64_t is = at == now.end() ? 0 : at->second;
+    if (is != value) all.push_back(compared(what, value, is));
+  }
+  for (const auto& [what, value] : now)
+    if (!before.contains(what) && value != 0) all.push_back(compared(what, 0, value));
+  if (all.empty()) return {};
+  std::ranges::stable_sort(all, {}, &Found::sort);
+  constexpr const char* kSymptoms[] = {"feature lost", "worse than the baseline", "not as in the baseline",
+                                       "not as in the baseline"};
+  Drift made{all[0].what.substr(0, all[0].what.find('/')), kSymptoms[all[0].sort], fixed.name};
+  if (fixed.kind == Fixed::row) made.stage = "rule of " + fixed.name;
+  for (const Found& f : all) made.text += "\n  " + f.words;
+  return made;
+}
+
+}  // namespace lenz::fuzz
