@@ -2,6 +2,7 @@
 
 #include <llvm/IR/IRBuilder.h>
 
+#include "compiler/backend/llvm/lane_division.h"
 #include "compiler/base/error.h"
 #include "compiler/base/sym_parts.h"
 
@@ -94,7 +95,7 @@ llvm::Value* DimCode::operator()(Dim dim) {
   };
   // Rounded down: the machine's division rounds to zero.
   auto divided = [&](llvm::Value* a, llvm::Value* b, bool quotient) -> llvm::Value* {
-    llvm::Value* q = builder_->CreateSDiv(a, b);
+    llvm::Value* q = divide_lanes(*builder_, llvm::Instruction::SDiv, a, b);
     llvm::Value* r = builder_->CreateSub(a, builder_->CreateMul(q, b));
     llvm::Value* zero = llvm::Constant::getNullValue(a->getType());
     llvm::Value* off =

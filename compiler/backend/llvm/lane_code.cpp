@@ -15,6 +15,7 @@
 #include <limits>
 #include <numeric>
 
+#include "compiler/backend/llvm/lane_division.h"
 #include "compiler/base/error.h"
 
 namespace lenz::native {
@@ -115,16 +116,16 @@ V LaneCode::binary(Binary op, V a, V b) {
     case Binary::add: return by(e.CreateAdd(a.value, b.value));
     case Binary::sub: return by(e.CreateSub(a.value, b.value));
     case Binary::mul: return by(e.CreateMul(a.value, b.value));
-    case Binary::div: return by(e.CreateSDiv(a.value, b.value));
-    case Binary::rem: return by(e.CreateSRem(a.value, b.value));
+    case Binary::div: return by(divide_lanes(e, llvm::Instruction::SDiv, a.value, b.value));
+    case Binary::rem: return by(divide_lanes(e, llvm::Instruction::SRem, a.value, b.value));
     case Binary::bit_and: return by(e.CreateAnd(a.value, b.value));
     case Binary::bit_or: return by(e.CreateOr(a.value, b.value));
     case Binary::bit_xor: return by(e.CreateXor(a.value, b.value));
     case Binary::shl: return by(e.CreateShl(a.value, b.value));
     case Binary::lshr: return by(e.CreateLShr(a.value, b.value));
     case Binary::ashr: return by(e.CreateAShr(a.value, b.value));
-    case Binary::unsigned_div: return by(e.CreateUDiv(a.value, b.value));
-    case Binary::unsigned_rem: return by(e.CreateURem(a.value, b.value));
+    case Binary::unsigned_div: return by(divide_lanes(e, llvm::Instruction::UDiv, a.value, b.value));
+    case Binary::unsigned_rem: return by(divide_lanes(e, llvm::Instruction::URem, a.value, b.value));
   }
   internal_error("an operation that there is not", __FILE__, __LINE__);
 }
