@@ -334,6 +334,15 @@ TEST(Execute, AViewOfWhatIsLazilyNegatedIsNoCopy) {
   EXPECT_EQ(as<float>(r.run.outputs[1]), (std::vector<float>{-1, -1}));
 }
 
+// What is strung together of what is strung together of others sees it as it lies, too: under autograd's keys, as
+// PyTorch's callers have it, no key materialises it first. Channels come last in the copy alone.
+TEST(Execute, WhatIsLazilyNegatedReachesInnerStepsAsItLies) {
+  Ran r = run(
+      "graph @g(%x: bf16[3, 3, 3, 4] strides [36, 1, 4, 1] init ones) {\n  %n = aten._neg_view(%x)\n"
+      "  %y = aten.rms_norm(%n, [4])\n  return %y\n}\n");
+  EXPECT_EQ(look(r.run.outputs[0]).strides, (SmallVec<int64_t, 6>{36, 12, 4, 1}));
+}
+
 TEST(ValuesFile, ResultsComeBackAsInputs) {
   auto graph = parse_graph(R"(graph @g(%x: bf16[s0, 3] strides [1, s0] mut) where s0 in 2..9 {
     %w = aten.neg_(%x)

@@ -265,6 +265,7 @@ void Infer::run_rule() {
   if (joined) move_results(*joined);
   if (op_.variant == VariantKind::in_place) finish_in_place();
   if (op_.variant == VariantKind::out) finish_out();
+  if (owner) refuse_lazy_writes(*this);
   if (op_.variant != VariantKind::functional && owner) refuse_overlaps(*this);
 }
 
@@ -385,6 +386,12 @@ void Infer::finish_out() {
   for (size_t k = 0; k < results_.size(); ++k) {
     if (results_[k].type->kind != TypeKind::tensor) continue;
     const Type* type = written_out(tensor(first + k), *results_[k].type, params[first + k].name);
+    // What is read lazily is resized once the result is there, and takes its elements alone.
+    if (type != &tensor(first + k) && is_read_lazily(*this, first + k)) {
+      TensorType resized = type->tensor();
+      resized.strides = contiguous_strides(resized.sizes);
+      type = context_->tensor(resized);
+    }
     results_[k] = {type, args_[first + k].value()};
   }
 }

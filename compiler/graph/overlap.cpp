@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "compiler/graph/alias.h"
 #include "compiler/graph/graph.h"
+#include "compiler/graph/lazy_views.h"
 
 namespace lenz {
 
@@ -205,6 +207,20 @@ void refuse_overlaps(const Infer& in) {
                         "` may share places with what is written while it is read, " +
                         "so that eager's result hangs on the order of its loops; read a copy of it (clone)");
   });
+}
+
+void refuse_lazy_writes(const Infer& in) {
+  const OpDef& op = in.op();
+  if (op.schema.space != "aten") return;
+  for (size_t i = 0; i < in.args().size(); ++i) {
+    if (!writes_operand(op, in.args(), i)) continue;
+    for_each_value(in.arg(i), [&](ValueId v) {
+      if (in.owner->storage(v) == v || !in.type_of(v).is_tensor() || !laziness(*in.owner, v).any()) return;
+      const std::string who = "`" + op.schema.params[i].name + "` is written to, and is lazily conjugated or negated";
+      if (!op.schema.params[i].writes) throw Unsupported(op.full_name + ": " + who + ": eager writes to a copy of it");
+      if (in.results().empty() || in.results()[0].alias_of != v) in.raise(who);
+    });
+  }
 }
 
 }  // namespace lenz

@@ -31,6 +31,28 @@ TEST(BreakCall, ChangesOneThingAndSaysWhat) {
     EXPECT_TRUE(std::ranges::any_of(kinds, [&](const std::string& k) { return k.starts_with(kind); })) << kind;
 }
 
+// Whatever an out= tensor is before the call, eager says what becomes of it.
+TEST(BreakCall, MakesOutTensorsOtherThanTheResult) {
+  const OpDef& op = *op_table().find("aten.angle.out");
+  int resized = 0, of_another_dtype = 0, both = 0, strided = 0;
+  for (uint64_t seed = 0; seed < 400; ++seed) {
+    RandomChooser random(seed);
+    DrawnCall call = draw_call(op, op_table(), random);
+    const Type before = call.graph->type(call.args[1].value());
+    if (!break_call(call, random).starts_with("%x1: ")) continue;
+    const Type& after = call.graph->type(call.args[1].value());
+    const bool sizes = DimVec(before.sizes()) != DimVec(after.sizes()), dtype = before.dtype != after.dtype;
+    resized += sizes;
+    of_another_dtype += dtype;
+    both += sizes && dtype;
+    strided += DimVec(after.strides()) != contiguous_strides(after.sizes());
+  }
+  EXPECT_GT(resized, 40);
+  EXPECT_GT(of_another_dtype, 40);
+  EXPECT_GT(both, 20);
+  EXPECT_GT(strided, 20);
+}
+
 TEST(BreakCall, DrawsNumbersThatFitAndThatDoNot) {
   const OpDef& op = *op_table().find("aten.clamp_max");
   int fit = 0, beyond = 0;

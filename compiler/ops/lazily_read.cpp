@@ -29,8 +29,9 @@ bool read_lazily(DrawnCall& call, Chooser& chooser) {
     const Initialiser& init = graph.inputs()[graph.value(v).index].init;
     return init.kind != Initialiser::uniform || init.low <= -init.high;  // eager may refuse negatives of others
   };
+  const bool all = chooser.chance(1, 4);  // what it writes to as well
   for (size_t i = 0; i < call.args.size(); ++i)
-    if (!writes_operand(*call.op, call.args, i))
+    if (all || !writes_operand(*call.op, call.args, i))
       for_each_value(call.args[i], [&](ValueId v) {
         if (is_read(v)) read.push_back(v);
       });
@@ -45,7 +46,7 @@ bool read_lazily(DrawnCall& call, Chooser& chooser) {
   };
   for (size_t i = 0; i < call.args.size(); ++i) {
     Arg& a = call.args[i];
-    if (writes_operand(*call.op, call.args, i)) continue;
+    if (!all && writes_operand(*call.op, call.args, i)) continue;
     if (a.is_value()) {
       a = Arg::of_value(seen(a.value()));
     } else if (a.kind == ArgKind::value_list) {

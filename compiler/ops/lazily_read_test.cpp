@@ -52,6 +52,48 @@ TEST(LazilyRead, RulesSeeHowEagersCopiesLie) {
   EXPECT_EQ(of("aten.einsum(\"ij\", [%n])"), "f32[3, 4] strides [8, 2] offset 1");
 }
 
+// What is strung together of other ops sees operands as they lie, and its steps are handed copies of what they see.
+TEST(LazilyRead, StepsOfDefinitionsSeeOperandsAsTheyLie) {
+  auto of = [](std::string_view operand, std::string_view call) {
+    return to_string(result_of("graph @g(%x: " + std::string(operand) + ") {\n  %n = aten._neg_view(%x)\n  %y = " +
+                               std::string(call) + "\n  return %y\n}\n"));
+  };
+  const std::string_view odd_one = "f32[5, 9, 1, 3] strides [27, 3, 5, 1]";
+  EXPECT_EQ(of(odd_one, "aten.diff(%n, 1, 0)"), "f32[4, 9, 1, 3]");
+  EXPECT_EQ(of(odd_one, "aten.trapezoid.dx(%n, dim=0)"), "f32[9, 1, 3]");
+  // Channels last are the copy's alone, or the operand's alone.
+  const std::string_view gaps = "f32[2, 2, 2, 2, 16] strides [128, 1, 32, 16, 2]";
+  EXPECT_EQ(of(gaps, "aten.adaptive_avg_pool3d(%n, [1, 1, 1])"), "f32[2, 2, 1, 1, 1]");
+  EXPECT_EQ(of(gaps, "aten._adaptive_avg_pool3d(%n, [1, 1, 1])"), "f32[2, 2, 1, 1, 1]");
+  EXPECT_EQ(of("f32[3, 3, 3, 4] strides [36, 1, 4, 1]", "aten.rms_norm(%n, [3, 4])"), "f32[3, 3, 3, 4]");
+}
+
+// A kernel is handed the copy, and what it says is of that.
+TEST(LazilyRead, KernelsThatAreDefinedByOthersSeeCopies) {
+  EXPECT_EQ(to_string(result_of("graph @g(%x: f32[3, 1, 3] strides [9, 4, 1], %m: bool[3, 1, 3] strides [9, 4, 1]) {\n"
+                                "  %n = aten._neg_view(%x)\n"
+                                "  %y = aten.native_dropout_backward(%n, %m, 2.0)\n  return %y\n}\n")),
+            "f32[3, 1, 3]");
+}
+
+// Eager writes to a copy of what is read lazily, which it copies back: of one tensor, the first result.
+TEST(LazilyRead, WhatIsWrittenLazilyIsTheFirstResult) {
+  auto of = [](std::string_view call) {
+    return to_string(
+        result_of("graph @g(%x: f32[2, 3, 4, 5] strides [60, 1, 15, 3], %o: f32[0] mut, %p: f32[0] mut, %v: f32[3] mut) "
+                  "{\n  %l = aten._neg_view(%o)\n  %w = aten._neg_view(%v)\n  " +
+                  std::string(call) + "\n  return %y\n}\n"));
+  };
+  EXPECT_EQ(of("%y = aten.exp(%x, out=%o)"), "f32[2, 3, 4, 5] strides [60, 1, 15, 3]");
+  EXPECT_EQ(of("%y = aten.exp(%x, out=%l)"), "f32[2, 3, 4, 5]");
+  EXPECT_NO_THROW(of("%y, %z = aten.aminmax.out(%x, min=%l, max=%p)"));
+  EXPECT_THROW(of("%y, %z = aten.aminmax.out(%x, min=%p, max=%l)"), UserError);
+  EXPECT_THROW(of("aten._foreach_neg_([%w]) %y = aten.neg(%v)"), UserError);
+  EXPECT_NO_THROW(of("%y = aten.neg_(%w)"));
+  // Nothing says that statistics are written to, so that eager's copy of them is lost.
+  EXPECT_THROW(of("%y = aten.batch_norm(%x, none, none, %w, %v, true, 0.1, 0.1, false)"), Unsupported);
+}
+
 // Parts that only schemas call fresh are views of the operand, and of one copy of it if that is read lazily.
 TEST(LazilyRead, PartsThatAreSaidToBeFreshAreViewsOfACopy) {
   auto list_of = [](std::string_view operand) {
