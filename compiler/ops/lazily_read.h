@@ -8,8 +8,8 @@
 
 namespace lenz {
 
-// Puts such views, which become nodes of the call's graph, in the place of some operands that it only reads. False
-// where there are none that can be conjugated or negated.
+// Puts such views, which become nodes of the call's graph, in the place of some operands that it reads; now and then of
+// what it writes to as well, which eager may refuse. False where there are none that can be conjugated or negated.
 bool read_lazily(DrawnCall& call, Chooser& chooser);
 
 // A view of this value that is as lazy as said; the value itself if that is not at all.

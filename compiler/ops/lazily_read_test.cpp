@@ -18,16 +18,19 @@ const Type& result_of(std::string_view text) {
 
 TEST(LazilyRead, OperandsThatAreReadAreSeenThroughViews) {
   RandomChooser choose(1);
-  int seen = 0;
-  for (int i = 0; i < 32; ++i) {
+  int seen = 0, read_alone = 0;
+  for (int i = 0; i < 64; ++i) {
     DrawnCall call = draw_call(*op_table().find("aten.add_.Tensor"), op_table(), choose);
-    const ValueId written = call.args[0].value();
     if (!read_lazily(call, choose)) continue;
     ++seen;
-    EXPECT_EQ(call.args[0].value(), written);
-    EXPECT_TRUE(laziness(*call.graph, call.args[1].value()).any());
+    const bool read = laziness(*call.graph, call.args[1].value()).any();
+    const bool written = laziness(*call.graph, call.args[0].value()).any();
+    EXPECT_TRUE(read || written);
+    read_alone += read && !written;
   }
-  EXPECT_GT(seen, 8);
+  EXPECT_GT(seen, 16);
+  EXPECT_GT(read_alone, seen / 2);  // most writes are to what lies as it is seen
+  EXPECT_LT(read_alone, seen);
 }
 
 TEST(LazilyRead, WhatReadsNoFloatsIsLeftAlone) {
