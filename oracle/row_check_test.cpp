@@ -124,6 +124,19 @@ TEST(RowCheck, FindsARuleThatRefusesTooMuchOrTooLittle) {
   EXPECT_TRUE(has(check(kSin, row), Aspect::broken));
 }
 
+// Which eager forgets to refuse where there is a size of 0 beside it.
+TEST(RowCheck, TensorsOfSizesBelowZeroAreNone) {
+  CheckOptions options;
+  options.calls = 1;
+  options.symbolic = options.definitions = 0;
+  options.illegal = 2000;
+  options.seed = 3;
+  Place place;
+  quieten_libtorch();
+  const RowReport report = check_row(*op_table().find("aten.as_strided"), op_table(), options, place);
+  EXPECT_EQ(report.refusals(), 0) << (report.findings.empty() ? "" : report.findings[0].call);
+}
+
 TEST(RowCheck, AnExceptionExcusesTheRefusalThatItQuotes) {
   Row row = kRight;
   row.infer = rule::same_dtype;
