@@ -211,8 +211,8 @@ bool is_unsaid_view(const OpDef& op, const c10::FunctionSchema& schema) {
 }
 
 // Whether an operand is lazily conjugated or negated. What is strung together of other ops is so above the keys that
-// materialise these: it sees them as they are, and so does what it calls that is strung together itself. Below autograd,
-// where we call it, those keys would come first.
+// materialise these: it sees them as they are, and so does what it calls that is strung together itself. Below
+// autograd, where we call it, those keys would come first.
 bool any_is_lazy(const std::vector<c10::IValue>& operands) {
   auto lazy = [](const at::Tensor& t) { return t.defined() && (t.is_conj() || t.is_neg()); };
   return std::ranges::any_of(operands, [&](const c10::IValue& v) {

@@ -337,9 +337,9 @@ TEST(Execute, AViewOfWhatIsLazilyNegatedIsNoCopy) {
 // What is strung together of what is strung together of others sees it as it lies, too: under autograd's keys, as
 // PyTorch's callers have it, no key materialises it first. Channels come last in the copy alone.
 TEST(Execute, WhatIsLazilyNegatedReachesInnerStepsAsItLies) {
-  Ran r = run(
-      "graph @g(%x: bf16[3, 3, 3, 4] strides [36, 1, 4, 1] init ones) {\n  %n = aten._neg_view(%x)\n"
-      "  %y = aten.rms_norm(%n, [4])\n  return %y\n}\n");
+  Ran r =
+      run("graph @g(%x: bf16[3, 3, 3, 4] strides [36, 1, 4, 1] init ones) {\n  %n = aten._neg_view(%x)\n"
+          "  %y = aten.rms_norm(%n, [4])\n  return %y\n}\n");
   EXPECT_EQ(look(r.run.outputs[0]).strides, (SmallVec<int64_t, 6>{36, 12, 4, 1}));
 }
 

@@ -25,9 +25,9 @@ bool lie_apart(const Facts& facts, const Type& a, const Type& b);
 // places (no product of matrices, which reads them again). The op must belong to a graph.
 void refuse_overlaps(const Infer& in);
 
-// Raises where eager refuses to write to what is lazily conjugated or negated: it writes to a copy, which it then copies
-// back, of one tensor alone, and only if that is the first result. Where a schema does not say that something is written
-// to, nothing is copied back: Unsupported. The op must belong to a graph.
+// Raises where eager refuses to write to what is lazily conjugated or negated: it writes to a copy, which it then
+// copies back, of one tensor alone, and only if that is the first result. Where a schema does not say that something is
+// written to, nothing is copied back: Unsupported. The op must belong to a graph.
 void refuse_lazy_writes(const Infer& in);
 
 }  // namespace lenz

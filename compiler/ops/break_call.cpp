@@ -104,7 +104,8 @@ struct Breaker {
     odd.offset = lies.offset;
     if (choose.flip()) odd.dtype = static_cast<Dtype>(choose.below(kDtypeCount));
     call.graph->set_type(input.value, context().tensor(odd));
-    return call.graph->value_name(input.value) + ": " + to_string(t) + " -> " + to_string(call.graph->type(input.value));
+    return call.graph->value_name(input.value) + ": " + to_string(t) + " -> " +
+           to_string(call.graph->type(input.value));
   }
 
   // All of the call's out= tensors.

@@ -29,9 +29,13 @@ bool read_lazily(DrawnCall& call, Chooser& chooser) {
     const Initialiser& init = graph.inputs()[graph.value(v).index].init;
     return init.kind != Initialiser::uniform || init.low <= -init.high;  // eager may refuse negatives of others
   };
-  const bool all = chooser.chance(1, 4);  // what it writes to as well
+  // What it writes to as well; but what only the row says it writes to is Unsupported.
+  const bool all = chooser.chance(1, 4);
+  auto may_be_lazy = [&](size_t i) {
+    return !writes_operand(*call.op, call.args, i) || (all && call.op->schema.params[i].writes);
+  };
   for (size_t i = 0; i < call.args.size(); ++i)
-    if (all || !writes_operand(*call.op, call.args, i))
+    if (may_be_lazy(i))
       for_each_value(call.args[i], [&](ValueId v) {
         if (is_read(v)) read.push_back(v);
       });
@@ -46,7 +50,7 @@ bool read_lazily(DrawnCall& call, Chooser& chooser) {
   };
   for (size_t i = 0; i < call.args.size(); ++i) {
     Arg& a = call.args[i];
-    if (!all && writes_operand(*call.op, call.args, i)) continue;
+    if (!may_be_lazy(i)) continue;
     if (a.is_value()) {
       a = Arg::of_value(seen(a.value()));
     } else if (a.kind == ArgKind::value_list) {

@@ -58,8 +58,8 @@ TEST(LazilyRead, RulesSeeHowEagersCopiesLie) {
 // What is strung together of other ops sees operands as they lie, and its steps are handed copies of what they see.
 TEST(LazilyRead, StepsOfDefinitionsSeeOperandsAsTheyLie) {
   auto of = [](std::string_view operand, std::string_view call) {
-    return to_string(result_of("graph @g(%x: " + std::string(operand) + ") {\n  %n = aten._neg_view(%x)\n  %y = " +
-                               std::string(call) + "\n  return %y\n}\n"));
+    return to_string(result_of("graph @g(%x: " + std::string(operand) +
+                               ") {\n  %n = aten._neg_view(%x)\n  %y = " + std::string(call) + "\n  return %y\n}\n"));
   };
   const std::string_view odd_one = "f32[5, 9, 1, 3] strides [27, 3, 5, 1]";
   EXPECT_EQ(of(odd_one, "aten.diff(%n, 1, 0)"), "f32[4, 9, 1, 3]");
@@ -82,10 +82,10 @@ TEST(LazilyRead, KernelsThatAreDefinedByOthersSeeCopies) {
 // Eager writes to a copy of what is read lazily, which it copies back: of one tensor, the first result.
 TEST(LazilyRead, WhatIsWrittenLazilyIsTheFirstResult) {
   auto of = [](std::string_view call) {
-    return to_string(
-        result_of("graph @g(%x: f32[2, 3, 4, 5] strides [60, 1, 15, 3], %o: f32[0] mut, %p: f32[0] mut, %v: f32[3] mut) "
-                  "{\n  %l = aten._neg_view(%o)\n  %w = aten._neg_view(%v)\n  " +
-                  std::string(call) + "\n  return %y\n}\n"));
+    return to_string(result_of(
+        "graph @g(%x: f32[2, 3, 4, 5] strides [60, 1, 15, 3], %o: f32[0] mut, %p: f32[0] mut, %v: f32[3] mut) "
+        "{\n  %l = aten._neg_view(%o)\n  %w = aten._neg_view(%v)\n  " +
+        std::string(call) + "\n  return %y\n}\n"));
   };
   EXPECT_EQ(of("%y = aten.exp(%x, out=%o)"), "f32[2, 3, 4, 5] strides [60, 1, 15, 3]");
   EXPECT_EQ(of("%y = aten.exp(%x, out=%l)"), "f32[2, 3, 4, 5]");

@@ -402,7 +402,8 @@ void found(RowSink& t) {
       "allclose(Tensor self, Tensor other, float rtol=1.0000000000000001e-05, float atol=1e-08, bool equal_nan=False) "
       "-> bool",
       question);
-  Row flags{.traits = reduction, .infer = rule::composite_of_copies, .generate = make::unary, .dtypes = dtypes::boolean};
+  Row flags{
+      .traits = reduction, .infer = rule::composite_of_copies, .generate = make::unary, .dtypes = dtypes::boolean};
   flags.raises = "anything but bools";
   t.row("_is_all_true(Tensor self) -> Tensor", meaning("return aten.all(%self)", flags));
   t.row("_is_any_true(Tensor self) -> Tensor", meaning("return aten.any(%self)", flags));

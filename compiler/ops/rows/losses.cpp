@@ -316,7 +316,8 @@ constexpr std::string_view kClasses =
 
 constexpr std::string_view kClassesUnasked =
     "the classes decide, which its definition does not ask: `is out of bounds`; of no classes loops refuse ignored "
-    "ones too: `for a dim of size 0`, `no target is among no classes`; weights are counted: `must be a vector`; what is "
+    "ones too: `for a dim of size 0`, `no target is among no classes`; weights are counted: `must be a vector`; what "
+    "is "
     "not divided by goes unchecked: `the operands must have one dtype`";
 
 void classes(RowSink& t) {

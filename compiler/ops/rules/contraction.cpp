@@ -234,7 +234,8 @@ void linear(Infer& in) {
   TensorType product = contiguous_tensor(input.dtype, sizes, input.device);
   if (const Type* bias = in.tensor_or_null("bias")) {
     // Eager adds the bias at once where kernels for matrices can, else to the product, in place.
-    bool as_matrix = is_line(in, as_it_lies(in, "bias")) && is_contiguous(in, as_it_lies(in, "input")), at_once = input.rank() == 2 || as_matrix;
+    bool as_matrix = is_line(in, as_it_lies(in, "bias")) && is_contiguous(in, as_it_lies(in, "input")),
+         at_once = input.rank() == 2 || as_matrix;
     in.require(weight.rank() == 2 || !at_once, "a weight of rank 1 beside a bias");
     if (at_once || info(bias->dtype).category > info(input.dtype).category) one_dtype(in, {&input, bias});
     const bool number = bias->rank() == 0 && product.rank() > 0;  // its dtype does not count
