@@ -125,23 +125,44 @@ at::Tensor operands_at_end(const Call& call, at::IntArrayRef sizes, bool zeros, 
 }
 
 namespace {
-// The operands with zeros in the place of elements that may be any numbers. Empty: there are none.
-std::vector<RunValue> with_open_elements_as_zeros(FlowContext& in, const Call& call, std::vector<RunValue> operands) {
+// The operands with NaN in the place of elements that may be anything. Empty: there are none.
+std::vector<RunValue> with_open_elements_as_nan(FlowContext& in, const Call& call, std::vector<RunValue> operands) {
   bool some = false;
   for (size_t v = 0; v < operands.size(); ++v) {
     if (!operands[v] || !operands[v]->value.isTensor() || !is_inexact(call.dtype_of(v))) continue;
     const Planes p = in.store.read(call.values[v]->value.toTensor());
     if (!p.error.defined()) continue;
-    const at::Tensor open = p.error.isinf(), t = operands[v]->value.toTensor();
+    at::Tensor open = p.error.isinf();
+    if (p.lean.defined()) open = open.logical_and(p.lean == 0);  // else it is no NaN
     if (!has_any(open)) continue;
     some = true;
-    const at::Tensor others = nothing_where(open, t, 0);
+    const at::Tensor t = operands[v]->value.toTensor(), others = nothing_where(open, t, std::nan(""));
     // As it lies, for which kernel it is may hang on that.
     operands[v] =
         hold(t.is_non_overlapping_and_dense() ? at::empty_strided(t.sizes(), t.strides(), t.options()).copy_(others)
                                               : others);
   }
   return some ? operands : std::vector<RunValue>();
+}
+
+// Which rows of attention's results hang on elements that may be anything: of `sizes`, undefined if there are none.
+at::Tensor hangs_on_open(FlowContext& in, const Call& call, at::IntArrayRef sizes, bool scores) {
+  at::Tensor rows;
+  for (size_t i = 0; i < call.args.size(); ++i) {
+    if (!call.args[i].is_value() || !call.values[call.args[i].value()]->value.isTensor()) continue;
+    const Planes p = in.store.read(call.values[call.args[i].value()]->value.toTensor());
+    if (!p.error.defined() || !has_any(p.error.isinf())) continue;
+    const std::string_view name = call.op->schema.params[i].name;
+    at::Tensor open = p.error.isinf();
+    open = name == "query"                    ? open.any(-1)
+           : name == "key" || name == "value" ? open.flatten(-2).any(-1).unsqueeze(-1)
+                                              : open.any();  // of a mask
+    const bool alike = !rows.defined() || fits(open.sizes(), rows.sizes()) || fits(rows.sizes(), open.sizes());
+    rows = alike ? either(rows, open) : at::ones({}, at::kBool);  // heads that share keys
+  }
+  if (!rows.defined()) return rows;
+  if (!scores && rows.dim() > 0) rows = rows.unsqueeze(-1);
+  return fits(rows.sizes(), sizes) ? rows.expand(sizes) : at::ones(sizes, at::kBool);
 }
 
 // Each of these kernels' results.
@@ -160,8 +181,8 @@ std::vector<Outcome> kernels_of(FlowContext& in, const Call& call) {
     at::globalContext().setSDPUseFlash(!fused);
     run(operands);
     at::globalContext().setSDPUseFlash(fused);
-    // Where it loses a NaN of its scores, what it gives hangs on the numbers that it weighs: eager's own may be others.
-    if (const std::vector<RunValue> others = with_open_elements_as_zeros(in, call, operands); !others.empty())
+    // It may find a NaN where the definition has none.
+    if (const std::vector<RunValue> others = with_open_elements_as_nan(in, call, operands); !others.empty())
       run(others);
   }
   if (!call.op->has(Trait::elementwise)) return kernels;
@@ -317,10 +338,20 @@ void excuse_definition(FlowContext& in, const Call& call, const Outcome& defined
         end = either(end, at_range_end(made[i].to(t.scalar_type()), dtype));
     if (!has_any(end)) continue;
     Planes p = in.store.read(t);
+    // A NaN that attention's kernel loses is certain of nobody: what it gives there hangs on all that may be anything.
+    at::Tensor lost;
+    if (is_attention(*call.op)) lost = hangs_on_open(in, call, t.sizes(), i > 0);
+    if (lost.defined()) lost = lost.logical_and(t.isnan());
+    const bool opened = has_any(lost);
+    if (opened) {
+      in.excused.insert(call.op->full_name);
+      p.error = nothing_where(lost, p.error.defined() ? p.error : at::zeros(t.sizes(), at::kDouble), kInf);
+      p.ambiguous = either(p.ambiguous, lost);
+    }
     const Planes was = p;
     const bool excused = excuse(in, call.op->full_name, end, apart_from(kernels, i, t), p);
     if (excused) p.lean = leans_of_excused(kernels, i, was, p);
-    if (excused || p.lean.defined())
+    if (excused || opened || p.lean.defined())
       in.store.write(t, p.error, p.ambiguous, leans_beside_kernels(kernels, i, dtype, p, end));
   }
 }
