@@ -284,9 +284,10 @@ DoubleDouble log10(DoubleDouble x) {
 }
 
 DoubleDouble pow(DoubleDouble x, DoubleDouble y) {
+  if (y.hi == 0 || x == DoubleDouble(1)) return 1;  // also of a signalling NaN, which is one for the double function
   const bool whole = is_whole(y.hi) && is_whole(y.lo);
   const bool odd = whole && (y.lo != 0 ? is_odd(y.lo) != is_odd(y.hi) : is_odd(y.hi));
-  if (!is_finite(x) || !is_finite(y) || x.hi == 0 || y.hi == 0 || x == DoubleDouble(1)) {
+  if (!is_finite(x) || !is_finite(y) || x.hi == 0) {
     // The signs and limits are the double function's; only whether y is odd or |x| is one could hide in a low part.
     double base = x.hi, exponent = y.lo == 0 ? y.hi : std::copysign(odd ? 3.0 : whole ? 2.0 : 0.5, y.hi);
     if (std::fabs(base) == 1 && x.lo != 0) base = std::copysign(1 + std::copysign(0.5, x.hi * x.lo), base);
@@ -352,6 +353,8 @@ DoubleDouble atan2(DoubleDouble y, DoubleDouble x) {
     angle = 0;
   } else {
     DoubleDouble ax = abs(x), ay = abs(y);
+    if (ax.hi < 0x1p-500 && ay.hi < 0x1p-500)
+      ax = scale(ax, 512), ay = scale(ay, 512);  // a quotient's rest is less yet
     angle = ay <= ax ? atan(ay / ax) : kHalfPi - atan(ax / ay);
   }
   if (sign_bit(x)) angle = kPi - angle;

@@ -113,6 +113,9 @@ TEST(DoubleDouble, two_operand_functions) {
     DoubleDouble x = draw.magnitude(-30, 30, true), y = draw.magnitude(-30, 30, true);
     EXPECT_GE(correct_bits(dd::hypot(x, y), hypotq(quad(x), quad(y))), 102);
     EXPECT_GE(correct_bits(dd::atan2(y, x), atan2q(quad(y), quad(x))), 100) << y.hi << " " << x.hi;
+    const DoubleDouble few(std::ldexp(x.hi, -1040)), less(std::ldexp(y.hi, -1040));  // subnormal numbers, most of them
+    if (less.hi != 0 && few.hi != 0)
+      EXPECT_GE(correct_bits(dd::atan2(less, few), atan2q(quad(less), quad(few))), 100) << less.hi << " " << few.hi;
     DoubleDouble base = draw.magnitude(-20, 20, false), exponent = draw.between(-40, 40);
     EXPECT_GE(correct_bits(dd::pow(base, exponent), powq(quad(base), quad(exponent))), 94) << base.hi;
   }

@@ -266,7 +266,7 @@ void add_powers(Table& t) {
                   .over(domains::anything));
   t.push_back(row("pow", 2, dtypes::numbers,
                   {.integers = integers<int_pow>,
-                   .reals = reals<[](double a, double b) { return std::pow(a, b); }>,
+                   .reals = reals<[](double a, double b) { return b == 0 || a == 1 ? 1 : std::pow(a, b); }>,
                    .dds = dds<dd::pow>,
                    .complexes = complexes<complex_pow>},
                   "torch.pow(a, b)",

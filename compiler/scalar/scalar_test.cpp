@@ -208,6 +208,11 @@ TEST(ScalarReals, infinities_and_nans_of_minima) {
   EXPECT_TRUE(std::isnan(on_reals("clamp", Dtype::f32, {1, nan, 2})));
   EXPECT_EQ(on_reals("clamp", Dtype::f32, {5, 3, 1}), 1);
   EXPECT_EQ(on_reals("sign", Dtype::f32, {nan}), 0);
+  for (const double any : {nan, std::numeric_limits<double>::signaling_NaN()}) {
+    EXPECT_EQ(on_reals("pow", Dtype::f32, {any, -0.0}), 1);
+    EXPECT_EQ(on_reals("pow", Dtype::f64, {any, 0}), 1);
+    EXPECT_EQ(on_reals("pow", Dtype::f32, {1, any}), 1);
+  }
 }
 
 TEST(ScalarConversions, follow_pytorch) {

@@ -52,8 +52,10 @@ V lerp(V a, V b, V w) {
   const V near = abs(w) < 0.5;
   const Wide sum = select(near, x, y) + select(near, t, t - 1.0) * step;
   if (sum.is_double()) return narrow(sum, a.type);
-  const V plain = select(near, a, b) + select(near, w, w - 1.0) * (b - a);
-  return select(is_finite(plain), narrow(sum, a.type), plain);
+  const V plain = select(near, a, b) + select(near, w, w - 1.0) * (b - a), value = narrow(sum, a.type);
+  // What exceeds the largest number by the second part alone is no difference of two infinities.
+  const V beyond = copysign(from(a, std::numeric_limits<double>::infinity()), plain);
+  return select(is_finite(plain), select(is_nan(value), beyond, value), plain);
 }
 
 V relu(V a) { return select(from(a, 0) > a, 0, a); }  // one instruction where machines have it

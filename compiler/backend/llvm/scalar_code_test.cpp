@@ -94,6 +94,25 @@ TEST(ScalarCode, ErrorFunctionOfSmallNumbers) {
   }
 }
 
+// Beyond the largest number by what f64 does not show.
+TEST(ScalarCode, LerpToInfinity) {
+  for (const CpuTarget& target : targets()) {
+    if (!target.runs_here) continue;
+    const RowKernel kernel(*find_scalar("lerp"), Dtype::f64, Dtype::f64, target);
+    constexpr double kMost = std::numeric_limits<double>::max();
+    const double a[64] = {0x1.fffffffffffffp-1, -0x1.fffffffffffffp-1, 1}, b[64] = {2, -2, 2},
+                 w[64] = {kMost, kMost, 0x1p1000};
+    double got[64] = {};
+    const void* in[] = {a, b, w};
+    void* out[] = {got};
+    kernel.run(in, out, nullptr, 3);
+    constexpr double kInf = std::numeric_limits<double>::infinity();
+    EXPECT_EQ(got[0], kInf) << target.name;
+    EXPECT_EQ(got[1], -kInf) << target.name;
+    EXPECT_EQ(got[2], 0x1p1000) << target.name;
+  }
+}
+
 // The quotient of the parts, as they came: brought near one they would have lost places first.
 TEST(ScalarCode, AnglesBelowTheNormalNumbers) {
   const RowKernel kernel(*find_scalar("angle"), Dtype::c128, Dtype::f64, runnable_target("generic"));
