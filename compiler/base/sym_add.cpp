@@ -7,10 +7,9 @@
 namespace lenz {
 
 namespace {
-
 bool is_symbol(Dim dim) { return !dim.is_constant() && dim.node()->kind == SymKind::symbol; }
+}  // namespace
 
-// A condition that only bounds one symbol.
 std::optional<std::pair<const SymNode*, Range>> as_range(const Cond& cond) {
   if (cond.rel != Rel::lt && cond.rel != Rel::le) return std::nullopt;
   int64_t strict = cond.rel == Rel::lt;
@@ -20,8 +19,6 @@ std::optional<std::pair<const SymNode*, Range>> as_range(const Cond& cond) {
     return std::pair(cond.rhs.node(), Range{cond.lhs.constant() + strict, std::nullopt});
   return std::nullopt;
 }
-
-}  // namespace
 
 Range intersect_ranges(const Range& a, const Range& b) {
   Range out = a;

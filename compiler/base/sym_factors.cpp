@@ -93,8 +93,9 @@ std::optional<Dim> FactsLearner::without_solved_factor(Dim dim) const {
   for (const auto run : facts_.solved_.runs())
     for (const uint32_t id : run) {
       const Facts::Known& k = *facts_.known_.find(id);
-      if (k.solved->is_constant() || !k.range.low || *k.range.low < 1 || !symbols.covers(symbol_mask(*k.solved)))
-        continue;
+      if (k.solved->is_constant() || !symbols.covers(symbol_mask(*k.solved))) continue;
+      const Range r = intersect_ranges(k.range, FactsReader(facts_).range(*k.solved));
+      if (!r.low || *r.low < 1) continue;
       const SumView sum(*k.solved);
       if (sum.terms().size() + (sum.constant() != 0) < 2) continue;
       if (auto left = divided(dim, *k.solved)) return left;

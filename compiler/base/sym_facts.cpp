@@ -501,6 +501,9 @@ bool FactsLearner::settle() {
 }
 
 bool FactsLearner::assume(const Cond& cond) {
+  // A bound of what stands for a sum by now is one of that sum, and the symbol's own: factors ask for it.
+  if (const auto bound = as_range(cond); bound && solved(bound->first))
+    return assume_range(bound->first, bound->second) && settle();
   FactsReader reader(facts_);
   Dim gap;
   try {

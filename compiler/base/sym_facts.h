@@ -142,6 +142,9 @@ std::optional<Congruence> solve_congruence(int64_t c, int64_t r, int64_t m);
 Range multiply_ranges(const Range& a, const Range& b);
 Range intersect_ranges(const Range& a, const Range& b);
 
+// sym_add.cpp. What a condition says where it bounds one symbol by numbers alone.
+std::optional<std::pair<const SymNode*, Range>> as_range(const Cond& cond);
+
 // sym_factors.cpp. What is left of dim = 0, or dim >= 0, without a factor that is not 0, or positive; nullopt if there
 // is none.
 std::optional<Dim> without_common_factor(const FactsReader& reader, Dim dim);

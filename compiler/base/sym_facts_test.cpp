@@ -306,12 +306,16 @@ TEST(SymFacts, HintsAreDistinctTypicalAndStay) {
 // guard that is decided by another one is a guard that no sizes keep.
 TEST(SymFacts, HintsSolveEquationsOfFewValues) {
   World w{"a in 1..64",
-          "b in 3..64",
+          "b in 0..64",
+          "c in 2..64",
+          "c == a*3",
+          "3 <= b",
           "a <= b",
-          "b <= 3*a",
-          "4*a - a*b + b >= 1",
-          "4*a - a*b + b != 1",
-          "(4*a - a*b + b)*(4*a - b + 1) == 12"};
+          "b <= c",
+          "a*b - a*4 + 1 <= b",
+          "a < b",
+          "a*b*b*2 - a*a*b*2 - a*b*c*2 + a*a*8 - a*b*8 + a*c*8 - b*b*2 + b*c*2 + a*8 + b*2 == 24",
+          "a*4 - a*b + b != 1"};
   EXPECT_EQ(w.facts.hint(w.dim("a")), 2);
   EXPECT_EQ(w.facts.hint(w.dim("b")), 5);
 }
