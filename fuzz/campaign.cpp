@@ -194,7 +194,7 @@ class Campaign {
   // In a child. Empty: it was told to stop.
   std::string batch(uint64_t first, uint64_t count, const std::vector<Dead>& dead, oracle::Place& place) {
     oracle::quieten_libtorch();
-    CaseRunner runner(options_.only, scratch_.path(), !options_.source);
+    if (!runner_) runner_ = std::make_unique<CaseRunner>(options_.only, scratch_.path(), !options_.source);
     const auto begin = Clock::now();
     GrowthStatistics grown;
     json findings = json::array(), slow = json::array();
@@ -211,7 +211,7 @@ class Campaign {
         ++place.steps;
         place.phase = static_cast<uint32_t>(property);
       };
-      CaseResult result = runner.run(*c.graph, c.setting, before, c.about);
+      CaseResult result = runner_->run(*c.graph, c.setting, before, c.about);
       constexpr const char* kEnds[] = {"held", "refused", "not_covered", "found"};
       ++ends[kEnds[static_cast<size_t>(result.end)]];
       for (const auto& [what, n] : result.not_covered) why[what] += n;
@@ -428,8 +428,9 @@ class Campaign {
   }
 
   const CampaignOptions& options_;
-  const uint64_t batch_;  // cases that are stored together
-  Interrupt interrupt_;   // before anything that shows from outside that it runs
+  const uint64_t batch_;                // cases that are stored together
+  std::unique_ptr<CaseRunner> runner_;  // of a child: for all its batches, as it looks each op up once
+  Interrupt interrupt_;                 // before anything that shows from outside that it runs
   Pool pool_;
   store::Database store_;
   Shared shared_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <ctime>
+#include <utility>
 
 #include "compiler/backend/llvm/kept_objects.h"
 #include "compiler/base/hash.h"
@@ -12,6 +13,7 @@
 #include "fuzz/excuses.h"
 #include "oracle/dying_calls.h"
 #include "oracle/graph_check.h"
+#include "oracle/kept_memory.h"
 #include "oracle/rewritten.h"
 #include "oracle/values_file.h"
 
@@ -106,6 +108,7 @@ CaseRunner::CaseRunner(std::vector<const Property*> only, std::string scratch, b
       scratch_(std::move(scratch)),
       boxed_(DeviceKind::cpu),
       objects_(std::make_shared<native::KeptObjects>()) {
+  oracle::keep_small_blocks();
   if (properties_.empty())
     for (const Property& p : properties())
       if (!p.foreign) properties_.push_back(&p);
@@ -133,11 +136,11 @@ CaseResult CaseRunner::run(const Graph& graph, const Setting& setting, const std
   const bool rereads =
       std::ranges::any_of(properties_, [&](const Property* p) { return p->rereads && asks(*p, setting, about); });
   if (!rereads) subject.keep_objects(objects_);
+  double begin = processor_seconds();
   for (size_t i = 0; i < properties_.size() && !result.failure; ++i) {
     const Property& property = *properties_[i];
     if (!asks(property, setting, about)) continue;
     if (before) before(i);
-    const double begin = processor_seconds();
     const std::string name(property.name);
     try {
       result.failure = property.holds(subject);
@@ -153,7 +156,8 @@ CaseResult CaseRunner::run(const Graph& graph, const Setting& setting, const std
     } catch (const std::exception& error) {
       result.failure = Failure{name, name, "exception: " + without_details(error.what()), error.what()};
     }
-    result.seconds.emplace_back(property.name, processor_seconds() - begin);
+    const double end = processor_seconds();
+    result.seconds.emplace_back(property.name, end - std::exchange(begin, end));
   }
   graph.for_each_node([&](NodeId id) {
     const Node& node = graph.node(id);

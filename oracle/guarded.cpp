@@ -3,6 +3,7 @@
 #include <ATen/core/Tensor.h>
 #include <c10/core/CPUAllocator.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <map>
@@ -29,27 +30,35 @@ constexpr std::array<std::byte, kBand> kIntact = [] {
 }();
 
 // What stands in the gap between elements: NaN in floats, so that a read there shows, and one that signals, so that
-// adding to it does, which makes it a quiet one; a bool must stay one.
-template <class Byte>
-void fill_gap(std::span<const std::byte> gap, std::byte* data, std::byte* in_gap, Byte&& at) {
-  for (size_t place = 0; place < gap.size(); ++place) {
-    const std::byte byte = at(place);
-    in_gap[place] = byte;
-    data[place] = (data[place] & ~gap[place]) | (byte & gap[place]);
-  }
+// adding to it does, which makes it a quiet one; a bool must stay one. `at`: of the element at a place, as wide as one.
+template <class Word, class At>
+void fill_gap(std::span<const std::byte> gap, std::byte* data, std::byte* in_gap, At&& at) {
+  auto fill = [&](size_t place, size_t bytes) {
+    const auto stands = static_cast<Word>(at(place));
+    Word open = 0, lies = 0;
+    std::memcpy(&open, gap.data() + place, bytes);
+    std::memcpy(&lies, data + place, bytes);
+    lies = static_cast<Word>((lies & ~open) | (stands & open));
+    std::memcpy(data + place, &lies, bytes);
+    std::memcpy(in_gap + place, &stands, bytes);
+  };
+  const size_t whole = gap.size() / sizeof(Word) * sizeof(Word);
+  for (size_t place = 0; place < whole; place += sizeof(Word)) fill(place, sizeof(Word));
+  if (whole < gap.size()) fill(whole, gap.size() - whole);  // memory that ends within an element
 }
 void fill_gap(Dtype dtype, std::span<const std::byte> gap, std::byte* data, std::byte* in_gap) {
-  if (dtype == Dtype::b8)
-    return fill_gap(gap, data, in_gap, [](size_t place) { return static_cast<std::byte>(place * 5 / 3 & 1); });
+  if (dtype == Dtype::b8) return fill_gap<uint8_t>(gap, data, in_gap, [](size_t place) { return place * 5 / 3 & 1; });
   const Dtype real = to_real(dtype);
   if (is_float8(real))  // of eight bits none signals
-    return fill_gap(gap, data, in_gap, [](size_t) { return std::byte{0xFF}; });
+    return fill_gap<uint8_t>(gap, data, in_gap, [](size_t) { return 0xFF; });
   const uint64_t high = ~uint64_t{0} << (is_floating(real) ? info(real).mantissa_bits - 1 : 6);
-  const size_t within = static_cast<size_t>(item_size(real)) - 1;  // sizes are powers of two
-  fill_gap(gap, data, in_gap, [&](size_t place) {
-    const uint64_t element = high | 1 | ((place & ~within) * 37 & 0x3E);
-    return static_cast<std::byte>(element >> (8 * (place & within)) & 0xFF);
-  });
+  auto element = [&](size_t place) { return high | 1 | (place * 37 & 0x3E); };
+  switch (item_size(real)) {
+    case 1: return fill_gap<uint8_t>(gap, data, in_gap, element);
+    case 2: return fill_gap<uint16_t>(gap, data, in_gap, element);
+    case 4: return fill_gap<uint32_t>(gap, data, in_gap, element);
+    default: return fill_gap<uint64_t>(gap, data, in_gap, element);
+  }
 }
 
 struct Block {
@@ -151,16 +160,35 @@ GuardedMemory::GuardedMemory(std::byte poison) : state_(std::make_shared<State>(
 GuardedMemory::~GuardedMemory() { c10::SetCPUAllocator(state_->base); }
 
 namespace {
+// Elements of `kItem` bytes, `count` of them, `step` bytes apart.
+template <size_t kItem>
+void cover_row(std::byte* gap, int64_t step, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) std::memset(gap + i * step, static_cast<int>(kCovered), kItem);
+}
+void cover_row(std::byte* gap, size_t item, int64_t step, int64_t count) {
+  if (step == 0) count = std::min<int64_t>(count, 1);
+  switch (item) {
+    case 1: return cover_row<1>(gap, step, count);
+    case 2: return cover_row<2>(gap, step, count);
+    case 4: return cover_row<4>(gap, step, count);
+    case 8: return cover_row<8>(gap, step, count);
+    default: return cover_row<16>(gap, step, count);
+  }
+}
+
 void cover(std::vector<std::byte>& gap, const at::Tensor& t) {
   if (t.numel() == 0) return;
-  const size_t item = t.itemsize();
+  const auto item = static_cast<int64_t>(t.itemsize());
   const auto sizes = t.sizes(), strides = t.strides();
-  std::vector<int64_t> at(sizes.size(), 0);
+  const size_t rows = sizes.empty() ? 0 : sizes.size() - 1;  // the last dim is a row
+  std::vector<int64_t> at(rows, 0);
   int64_t place = t.storage_offset();
   for (;;) {
-    std::memset(gap.data() + static_cast<size_t>(place) * item, static_cast<int>(kCovered), item);
-    size_t d = at.size();
+    cover_row(gap.data() + place * item, t.itemsize(), sizes.empty() ? 0 : strides[rows] * item,
+              sizes.empty() ? 1 : sizes[rows]);
+    size_t d = rows;
     for (; d > 0; --d) {
+      if (strides[d - 1] == 0) continue;  // all of its rows are one
       place += strides[d - 1];
       if (++at[d - 1] < sizes[d - 1]) break;
       place -= strides[d - 1] * sizes[d - 1];

@@ -1,8 +1,11 @@
 #include "oracle/kept_memory.h"
 
 #include <c10/core/CPUAllocator.h>
+#include <sys/mman.h>
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <deque>
 #include <mutex>
 #include <ranges>
@@ -104,7 +107,82 @@ class Pool {
   KeptBytes counts_;
 };
 
+// Small memory, of which a small graph's tensors take some hundred pieces: the C library looks for each that begins
+// with a cache line among all that is free, and cuts it out.
+class SmallBlocks {
+ public:
+  static constexpr size_t kMost = size_t{16} << 10;  // bytes of a block
+
+  void begin() {
+    const std::scoped_lock lock(mutex_);
+    if (begin_) return;
+    void* mapped = ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (mapped != MAP_FAILED) begin_ = static_cast<std::byte*>(mapped);
+  }
+
+  // Null: none is left, or nobody has begun.
+  std::byte* take(size_t bytes) {
+    const std::scoped_lock lock(mutex_);
+    if (!begin_) return nullptr;
+    const size_t kind = kind_of(bytes);
+    if (free_[kind].empty() && !cut(kind)) return nullptr;
+    std::byte* block = free_[kind].back();
+    free_[kind].pop_back();
+    in_use_ += bytes_of(kind);
+    return block;
+  }
+
+  // False: it is not from here.
+  bool give_back(void* memory) {
+    const std::byte* begin = begin_;
+    const auto place = reinterpret_cast<uintptr_t>(memory) - reinterpret_cast<uintptr_t>(begin);  // or great
+    if (!begin || place >= kBytes) return false;
+    const std::scoped_lock lock(mutex_);
+    const size_t kind = kinds_[place / kRun];
+    free_[kind].push_back(static_cast<std::byte*>(memory));
+    in_use_ -= bytes_of(kind);
+    return true;
+  }
+
+  uint64_t in_use() {
+    const std::scoped_lock lock(mutex_);
+    return in_use_;
+  }
+
+ private:
+  static constexpr size_t kBytes = size_t{64} << 20, kRun = size_t{64} << 10, kLine = 64;
+  static constexpr size_t kKinds = 16;  // of one line, two, three, four, six, eight, twelve and so on
+
+  static size_t bytes_of(size_t kind) { return kind == 0 ? kLine : (kind % 2 ? 2 : 3) * (kLine << (kind - 1) / 2); }
+  static size_t kind_of(size_t bytes) {
+    size_t kind = 0;
+    while (bytes_of(kind) < bytes) ++kind;
+    return kind;
+  }
+  // A run of blocks of one kind.
+  bool cut(size_t kind) {
+    if (runs_ == kinds_.size()) return false;
+    const size_t bytes = bytes_of(kind);
+    std::byte* const run = begin_ + runs_ * kRun;
+    kinds_[runs_++] = static_cast<uint8_t>(kind);
+    for (size_t place = kRun / bytes * bytes; place >= bytes; place -= bytes)
+      free_[kind].push_back(run + place - bytes);
+    return true;
+  }
+
+  std::mutex mutex_;
+  std::atomic<std::byte*> begin_ = nullptr;           // set once
+  std::array<std::vector<std::byte*>, kKinds> free_;  // the one that was in use last behind
+  std::array<uint8_t, kBytes / kRun> kinds_{};        // of each run
+  size_t runs_ = 0;
+  uint64_t in_use_ = 0;
+};
+
 // Never destroyed: tensors may outlive everything.
+SmallBlocks& small_blocks() {
+  static SmallBlocks& one = *new SmallBlocks;
+  return one;
+}
 Pool& pool() {
   static Pool& one = *new Pool;
   return one;
@@ -119,6 +197,8 @@ class KeepingAllocator final : public c10::Allocator {
   }
 
   c10::DataPtr allocate(size_t bytes) override {
+    if (bytes > 0 && bytes <= SmallBlocks::kMost)
+      if (std::byte* memory = small_blocks().take(bytes)) return {memory, memory, &release, c10::Device(c10::kCPU)};
     if (bytes >= static_cast<size_t>(kFreshBytes))
       if (std::byte* memory = pool().take(bytes)) return {memory, memory, &release, c10::Device(c10::kCPU)};
     return own_->allocate(bytes);
@@ -137,7 +217,7 @@ class KeepingAllocator final : public c10::Allocator {
 KeepingAllocator& allocator = *new KeepingAllocator;
 
 void KeepingAllocator::release(void* memory) {
-  if (memory && !pool().give_back(memory)) allocator.own_->raw_deleter()(memory);
+  if (memory && !small_blocks().give_back(memory) && !pool().give_back(memory)) allocator.own_->raw_deleter()(memory);
 }
 
 }  // namespace
@@ -145,6 +225,16 @@ void KeepingAllocator::release(void* memory) {
 KeepMemory::KeepMemory() { pool().begin(); }
 KeepMemory::~KeepMemory() { pool().end(); }
 
-KeptBytes kept_bytes() { return pool().counts(); }
+void keep_small_blocks() {
+#if !defined(LENZ_ADDRESS_SANITIZER)  // which sees who reads what was given back
+  small_blocks().begin();
+#endif
+}
+
+KeptBytes kept_bytes() {
+  KeptBytes counts = pool().counts();
+  counts.small_in_use = small_blocks().in_use();
+  return counts;
+}
 
 }  // namespace lenz::oracle

@@ -21,8 +21,13 @@ class KeepMemory {
   KeepMemory& operator=(const KeepMemory&) = delete;
 };
 
+// From now on all of this process that libtorch allocates in small pieces comes from memory that is kept for such, 64
+// MiB at most: for who runs small graphs, which spend a twelfth of their time on having it from the C library.
+void keep_small_blocks();
+
 struct KeptBytes {
   uint64_t in_use = 0, free = 0, most_in_use = 0;
+  uint64_t small_in_use = 0;  // by keep_small_blocks
 };
 KeptBytes kept_bytes();
 

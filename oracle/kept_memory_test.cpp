@@ -1,12 +1,14 @@
 #include "oracle/kept_memory.h"
 
-#include <ATen/ops/empty.h>
+#include <ATen/Functions.h>
+#include <ATen/TensorOperators.h>
 #include <c10/core/CPUAllocator.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
 #include <cstring>
 #include <thread>
+#include <vector>
 
 #include "compiler/base/large_pages.h"
 #include "compiler/driver/build.h"
@@ -100,6 +102,36 @@ TEST(KeptMemory, OfferedPagesHoldWhatIsWritten) {
     for (int64_t i = 0; i < kBytes; i += 4096) ASSERT_EQ(bytes[i], value);
   }
 }
+
+#ifndef LENZ_ADDRESS_SANITIZER  // it keeps none
+TEST(KeptMemory, SmallBlocksAreThereForTheNext) {
+  keep_small_blocks();
+  const uint64_t before = kept_bytes().small_in_use;
+  constexpr int64_t kMost = 16 << 10;
+  std::vector<at::Tensor> all;
+  uint64_t bytes = 0;
+  // More of them than there is room for: the rest is libtorch's own.
+  for (int64_t size : {int64_t{1}, int64_t{64}, int64_t{65}, int64_t{200}, int64_t{1000}, kMost - 1, kMost})
+    for (int i = 0; i < 3000; ++i, bytes += static_cast<uint64_t>(size)) all.push_back(memory_of(size));
+  for (size_t i = 0; i < all.size(); ++i) all[i].fill_(static_cast<int64_t>(i % 251));
+  for (size_t i = 0; i < all.size(); ++i) {
+    ASSERT_EQ(reinterpret_cast<uintptr_t>(all[i].data_ptr()) % 64, 0);
+    ASSERT_TRUE(at::all(all[i] == static_cast<int64_t>(i % 251)).item<bool>()) << "another one's";
+  }
+  const uint64_t in_use = kept_bytes().small_in_use - before;
+  EXPECT_GT(in_use, 48U << 20);
+  EXPECT_LT(in_use, bytes);
+  std::thread([gone = std::move(all)]() mutable { gone.clear(); }).join();
+  EXPECT_EQ(kept_bytes().small_in_use, before);
+  at::Tensor one = memory_of(kMost);
+  const void* place = one.data_ptr();
+  at::Tensor another = memory_of(kMost), larger = memory_of(kMost + 1);
+  EXPECT_NE(another.data_ptr(), place);
+  EXPECT_EQ(kept_bytes().small_in_use, before + 2 * kMost);
+  one.reset();
+  EXPECT_EQ(memory_of(kMost).data_ptr(), place);
+}
+#endif
 
 #ifndef LENZ_ADDRESS_SANITIZER  // its allocator keeps what is freed from the next
 // Convolutions take less than is mapped by itself; what they give back does not go to the system and come again.

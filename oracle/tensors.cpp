@@ -220,19 +220,27 @@ bool plainly_is(const Type& claimed, const RunValue& value) {
          claimed.offset.constant() == t.storage_offset();
 }
 
+namespace {
+// Whether its elements lie in memory as they are, one behind the other.
+bool lies_plainly(const at::Tensor& t) { return t.is_contiguous() && !t.is_conj() && !t.is_neg(); }
+}  // namespace
+
 std::vector<std::byte> elements_of(const RunValue& tensor) {
-  at::NoGradGuard no_grad;
-  at::Tensor t = tensor_of(tensor).detach().resolve_conj().resolve_neg();
-  if (t.scalar_type() == at::kBool) t = t.view(at::kByte);  // a copy of bools makes bools of any bytes
-  t = t.contiguous();
+  at::Tensor t = tensor_of(tensor);
+  if (!lies_plainly(t)) {
+    at::NoGradGuard no_grad;
+    t = t.detach().resolve_conj().resolve_neg();
+    if (t.scalar_type() == at::kBool) t = t.view(at::kByte);  // a copy of bools makes bools of any bytes
+    t = t.contiguous();
+  }
   const auto* data = static_cast<const std::byte*>(t.const_data_ptr());
   return {data, data + t.nbytes()};
 }
 
 bool plainly_same_elements(const RunValue& a, const RunValue& b) {
   const at::Tensor &x = tensor_of(a), &y = tensor_of(b);
-  auto plain = [](const at::Tensor& t) { return t.is_contiguous() && !t.is_conj() && !t.is_neg(); };
-  if (x.scalar_type() != y.scalar_type() || x.nbytes() != y.nbytes() || !plain(x) || !plain(y)) return false;
+  if (x.scalar_type() != y.scalar_type() || x.nbytes() != y.nbytes() || !lies_plainly(x) || !lies_plainly(y))
+    return false;
   return x.nbytes() == 0 || std::memcmp(x.const_data_ptr(), y.const_data_ptr(), x.nbytes()) == 0;
 }
 

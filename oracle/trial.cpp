@@ -209,7 +209,26 @@ std::optional<Mismatch> Trial::differs_beyond(Widening widening, const Execution
     auto judgement = judged(widening, got, draws);
     return judgement ? judgement->mismatch : std::nullopt;
   }
-  return worst_of(parts_with(widening, draws, asked_where_different(as_ended(got), got)), got);
+  const Asked asked = asked_where_different(as_ended(got), got);
+  if (within_strictest(widening, got, draws, asked)) return std::nullopt;
+  return worst_of(parts_with(widening, draws, asked), got);
+}
+
+bool Trial::has_computed(How how, const Asked& asked) const {
+  const auto parts = parts_.find(how);
+  Asked missing = asked;
+  if (parts != parts_.end())
+    for (const auto& part : parts->second)
+      for (size_t i = 0; i < asked.size(); ++i)
+        if (part->outputs[i]) missing[i] = false;
+  return !any_asked(missing);
+}
+
+bool Trial::within_strictest(Widening widening, const Execution& got, Draws draws, const Asked& asked) {
+  if (widening == Widening::values_only || has_computed({Widening::bounds_of_eager, draws}, asked)) return false;
+  const std::vector<const Part*> parts = computed({Widening::bounds, draws}, asked);
+  return std::ranges::all_of(parts, [](const Part* p) { return p->right.ending == Ending::finished; }) &&
+         !worst_of(parts, got);
 }
 
 std::optional<Mismatch> Trial::differs_outside(const Execution& got) {
@@ -300,12 +319,19 @@ std::optional<Mismatch> Trial::eager_out_of_bounds(const Execution& got, const E
 }
 
 std::optional<Mismatch> Trial::eager_beyond_bounds() {
-  const How how{Widening::bounds_of_eager, Draws::eager};
-  const auto parts = parts_.find(how);
-  if (parts == parts_.end() || references_.contains(how)) return eager_out_of_bounds(expected_);
+  const How how{Widening::bounds_of_eager, Draws::eager}, strictest{Widening::bounds, Draws::eager};
+  const bool any = parts_.contains(how) || parts_.contains(strictest);
+  if (!any || references_.contains(how)) return eager_out_of_bounds(expected_);
   if (expected_.ending != Ending::finished || lacks_memory(expected_)) return std::nullopt;
+  std::vector<Asked> beyond;  // the strictest bounds, which settle most
+  for (const auto& part : parts_[strictest]) {
+    if (has_computed(how, part->outputs)) continue;
+    const Part* alone[] = {part.get()};
+    if (part->right.ending != Ending::finished || worst_of(alone, expected_)) beyond.push_back(part->outputs);
+  }
+  for (const Asked& outputs : beyond) computed(how, outputs);
   std::vector<const Part*> all;
-  for (const auto& part : parts->second) all.push_back(part.get());
+  for (const auto& part : parts_[how]) all.push_back(part.get());
   return worst_of(all, expected_);
 }
 

@@ -5,6 +5,7 @@
 
 #include "compiler/graph/text.h"
 #include "fuzz/properties/list.h"
+#include "oracle/kept_memory.h"
 
 namespace lenz::fuzz {
 
@@ -15,7 +16,8 @@ struct Held {
 };
 Held held() {
   const struct mallinfo2 info = mallinfo2();
-  Held h{.heap = static_cast<int64_t>(info.uordblks + info.hblkhd)};
+  const auto small = static_cast<int64_t>(oracle::kept_bytes().small_in_use);
+  Held h{.heap = static_cast<int64_t>(info.uordblks + info.hblkhd) + small};
   std::ifstream("/proc/self/statm") >> h.mapped;
   return h;
 }
