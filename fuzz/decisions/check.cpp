@@ -10,7 +10,8 @@ namespace {
 constexpr size_t kMostShown = 20;
 constexpr std::string_view kHead =
     "# What is decided about the things in corpus/ and graphs.txt, and about rows: `ci/decisions --update` writes it.\n"
-    "# Names that end in # are digests of texts. Read the difference before you commit it: more of what costs is worse.\n";
+    "# Names that end in # are digests of texts. Read the difference before you commit it: more of what costs is "
+    "worse.\n";
 
 // Of all things together, by name: who reads a difference sees what was gained and lost.
 std::string total_of(const std::string& what, int64_t before, int64_t now) {
@@ -36,14 +37,16 @@ ExitCode check_decisions(const std::string& file, bool update) {
     for (const auto& [what, value] : now[fixed.name])
       if (!what.ends_with('#')) now_all[what] += value;
     if (found.stage.empty()) continue;
-    if (++differ <= kMostShown) std::printf("%s | %s | %s\n", found.stage.c_str(), found.symptom.c_str(), found.text.c_str());
+    if (++differ <= kMostShown)
+      std::printf("%s | %s | %s\n", found.stage.c_str(), found.symptom.c_str(), found.text.c_str());
   }
   size_t gone = 0;
   for (const auto& [name, facts] : known) gone += !now.contains(name);
   before_all.insert(now_all.begin(), now_all.end());
   for (const auto& [what, value] : now_all) before_all.try_emplace(what, 0);
   for (const auto& [what, value] : before_all)
-    if (differ > 0 && value != now_all[what]) std::printf("%s\n", total_of("all together, " + what, value, now_all[what]).c_str());
+    if (differ > 0 && value != now_all[what])
+      std::printf("%s\n", total_of("all together, " + what, value, now_all[what]).c_str());
   std::printf("decisions: of %zu things %zu are not as in the baseline, %zu are not in it, %zu of it are gone\n",
               now.size(), differ, fresh, gone);
   if (!update) return differ + fresh + gone == 0 ? ExitCode::fine : ExitCode::wrong;

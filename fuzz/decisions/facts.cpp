@@ -5,9 +5,11 @@
 
 #include "compiler/backend/llvm/kernel_code.h"
 #include "compiler/backend/llvm/kernel_key.h"
+#include "compiler/backend/llvm/row_kernel.h"
 #include "compiler/base/hash.h"
 #include "compiler/driver/program_set.h"
 #include "compiler/graph/text.h"
+#include "compiler/graph/verify.h"
 #include "compiler/loops/clone.h"
 #include "compiler/loops/text.h"
 #include "compiler/loops/verify.h"
@@ -16,6 +18,8 @@
 #include "compiler/runtime/together.h"
 #include "compiler/schedule/explain.h"
 #include "compiler/schedule/proved.h"
+#include "fuzz/decisions/fixed.h"
+#include "fuzz/symbolic.h"
 #include "oracle/binding.h"
 #include "oracle/type_check.h"
 
@@ -50,24 +54,82 @@ int64_t jobs(const runtime::Tape& tape) {
   return all;
 }
 
+// LLVM writes what decimals do not say as the bits of a double. What is fitted when a compiler starts may be off by a
+// last place on another machine, where libm's is: only what is exact in a float is held.
+std::string_view without_fitted(std::string_view line, std::string& made) {
+  constexpr size_t kDigits = 16, kOfFloat = 7;  // of a double; of these zeros, where it is a float
+  made.clear();
+  for (size_t at = 0; at < line.size();) {
+    const size_t hex = line.find("0x", at);
+    if (hex == line.npos || hex + 2 + kDigits > line.size()) {
+      made += line.substr(at);
+      break;
+    }
+    const std::string_view digits = line.substr(hex + 2, kDigits);
+    const bool whole = digits.find_first_not_of("0123456789ABCDEF") == digits.npos;
+    made += line.substr(at, hex - at);
+    made += whole && !digits.ends_with("0000000") ? "0xfitted" : line.substr(hex, 2 + (whole ? kDigits : 0));
+    at = hex + 2 + (whole ? kDigits : 0);
+  }
+  static_assert(kOfFloat == std::string_view("0000000").size());
+  return made;
+}
+
+// Of a module: how many instructions and calls there are, and what it says.
+struct Code {
+  int64_t instructions = 0, calls = 0;
+  std::string text, masked;
+
+  void add(const std::string& module) {
+    for (size_t at = 0, end = 0; at < module.size(); at = end + 1) {
+      end = std::min(module.find('\n', at), module.size());
+      const std::string_view line = std::string_view(module).substr(at, end - at);
+      if (line.starts_with("  ")) ++instructions, calls += line.find("call ") != line.npos;
+      if (is_code(line)) text += without_fitted(line.substr(0, line.rfind(" #")), masked);
+    }
+  }
+};
+
 class Decider {
  public:
   explicit Decider(const Case& fixed) : graph_(*fixed.graph) {
+    const int64_t chosen = digest(print(graph_));
+    odd_ = chosen % 2 == 1;
+    optimises_ = chosen / 4 % 32 == 0;
     binding_ = oracle::parse_binding(fixed.setting.sizes, graph_);
     oracle::complete(binding_, graph_, 0);
     sizes_ = binding_.lookup();
     runner_.verify = runner_.check_text = false;  // these are properties of their own
   }
 
+  // Up to the loops alone: most of what a row decides.
+  Facts run_to_loops() {
+    lowered(false);
+    return std::move(facts_);
+  }
+
   Facts run() {
     scheduled(lowered(true), {"avx512", 8, 1});
-    const bool odd = digest(graph_.name + std::to_string(graph_.node_count())) % 2 == 1;
-    planned(lowered(false), {odd ? "avx2" : "generic", 1, 64});
+    planned(lowered(false), other_machine());
     drop_repeated();
     return std::move(facts_);
   }
 
+  // In one of both ways.
+  Facts run_in_part() {
+    if (odd_) {
+      scheduled(lowered(true), {"avx512", 8, 1});
+    } else {
+      planned(lowered(false), other_machine());
+    }
+    return std::move(facts_);
+  }
+
  private:
+  Machine other_machine() const {
+    return {digest(graph_.name + std::to_string(graph_.node_count())) % 2 == 1 ? "avx2" : "generic", 1, 64};
+  }
+
   // Most graphs have no products: nothing needs to say twice what is the same whoever computes these.
   void drop_repeated() {
     std::erase_if(facts_, [](const auto& fact) { return fact.second == 0; });
@@ -96,7 +158,9 @@ class Decider {
         facts_[std::string(run.pass) + "/" + what] += static_cast<int64_t>(times);
     set("passes", name, "nodes", static_cast<int64_t>(passed->node_count()));
     set("passes", name, "#", digest(print(*passed)));
-    loops::Program program = program_for(*passed, sizes_, runner_, {.products_outside = products_outside}, {});
+    // As `lenz run` has it, what nothing proves is left to the host.
+    const LowerOptions how{.products_outside = products_outside, .proved = products_outside};
+    loops::Program program = program_for(*passed, sizes_, runner_, how, {});
     const Costs costs = costs_of(program, sizes_);
     set("lowering", name, "nests", costs.nests);
     set("lowering", name, "instructions", costs.instructions);
@@ -119,7 +183,12 @@ class Decider {
     loops::Program prepared = loops::clone(program);
     schedule::prepare(prepared, target);
     const schedule::Plan plan = schedule::plan(prepared, target);
-    set("plan", machine.name, "#", digest(schedule::print(plan, prepared)));
+    const std::string text = schedule::print(plan, prepared);
+    set("plan", machine.name, "#", digest(text));
+    const schedule::Plan again = schedule::parse_plan(text);
+    set("plan", machine.name, "reads back otherwise", again != plan);
+    if (const std::string why = schedule::why_illegal(again, prepared); !why.empty())
+      set("plan", machine.name, "refused #", digest(why));
     std::vector<std::string> stored;
     for (const loops::Buffer& b : program.buffers)
       if (b.kind == loops::BufferKind::temporary && b.view_of == kNone) stored.push_back(b.name);
@@ -168,12 +237,11 @@ class Decider {
     return digest(text);
   }
 
-  // Not optimised: that is LLVM's business, and takes longer than all the rest.
+  // Mostly not optimised: that is LLVM's business, and takes longer than all the rest.
   runtime::KernelCode coded(const loops::Program& program, const Machine& machine) {
     const native::Compiler compiler(native::find_target(machine.name));
     runtime::KernelCode code;
-    int64_t lines = 0, calls = 0;
-    std::string text;
+    Code all, optimised;
     std::set<std::string> keys;
     loops::for_each_node(program.body, [&](const loops::Node& node) {
       const auto* kernel = std::get_if<loops::Kernel>(&node.is);
@@ -184,13 +252,10 @@ class Decider {
       try {
         native::CodeModule module("kernel");
         native::emit_kernel(module, compiler, program, *kernel, "kernel");
-        const std::string said = module.text();
-        for (size_t at = 0, end = 0; at < said.size(); at = end + 1) {
-          end = std::min(said.find('\n', at), said.size());
-          const std::string_view line = std::string_view(said).substr(at, end - at);
-          if (line.starts_with("  ")) ++lines, calls += line.find("call ") != line.npos;
-          if (is_code(line)) text.append(line.substr(0, line.rfind(" #")));
-        }
+        all.add(module.text());
+        if (!optimises_) return;
+        compiler.optimise(module);
+        optimised.add(module.text());
       } catch (const Unsupported& why) {
         code.refused.emplace_back(why.what());
       }
@@ -198,9 +263,10 @@ class Decider {
     auto fact = [&](const char* what, int64_t value) { set("machine code", machine.name, what, value); };
     fact("functions", static_cast<int64_t>(keys.size()));
     if (!code.refused.empty()) fact("refused", static_cast<int64_t>(code.refused.size()));
-    fact("instructions", lines);
-    fact("calls", calls);
-    fact("#", digest(text));
+    fact("instructions", all.instructions);
+    fact("calls", all.calls);
+    fact("#", digest(all.text));
+    fact("optimised", optimised.instructions);
     return code;
   }
 
@@ -209,6 +275,7 @@ class Decider {
   }
 
   const Graph& graph_;
+  bool odd_, optimises_;
   oracle::Binding binding_;
   SymValues sizes_;
   RunnerOptions runner_;
@@ -232,6 +299,31 @@ Facts facts_of(const Case& fixed) {
   return unless_refused([&] { return Decider(fixed).run(); });
 }
 
+namespace {
+// What the row's generator draws, once with sizes left open.
+Facts facts_of_calls(const OpDef& row, Chooser& choose) {
+  constexpr int kGraphs = 2;
+  Facts facts;
+  std::string said;
+  for (int i = 0; i < kGraphs; ++i) {
+    Case call;
+    call.graph = generate_call(row, op_table(), choose);
+    if (!call.graph || !verify(*call.graph).empty()) continue;
+    if (i % 2 == 1)
+      if (auto open = with_symbols(*call.graph, choose, call.setting.sizes)) call.graph = std::move(open);
+    const Facts own =
+        unless_refused([&] { return i == 0 ? Decider(call).run_in_part() : Decider(call).run_to_loops(); });
+    said += line_of({}, own);
+    // There are many rows: of most it is enough to know that something is otherwise.
+    for (const auto& [what, value] : own)
+      if (what.ends_with("/kernels") || what.ends_with("/bytes moved") || what.ends_with("/instructions"))
+        facts[what] += value;
+  }
+  facts["rule/loops #"] = digest(said);
+  return facts;
+}
+}  // namespace
+
 Facts facts_of(const OpDef& row) {
   constexpr int kCalls = 16;
   RandomChooser choose(hash_bytes(row.full_name));
@@ -248,14 +340,62 @@ Facts facts_of(const OpDef& row) {
       words += error.what();
     }
   }
-  return {{"rule/calls #", digest(said)}, {"rule/refusals #", digest(words)}};
+  Facts facts = unless_refused([&] { return facts_of_calls(row, choose); });
+  facts["rule/calls #"] = digest(said);
+  facts["rule/refusals #"] = digest(words);
+  return facts;
+}
+
+namespace {
+Dtype another_of(Dtype dtype, bool of_its_size) {
+  constexpr int kStep = 5;  // prime to how many there are: each comes up
+  Dtype other = dtype;
+  do {
+    other = static_cast<Dtype>((static_cast<int>(other) + kStep) % kDtypeCount);
+  } while (of_its_size && item_size(other) != item_size(dtype));
+  return other;
+}
+}  // namespace
+
+Facts facts_of(const ScalarRow& row) {
+  Facts facts;
+  // Each dtype for one of them; what most is computed in for all.
+  constexpr const char* kMachines[] = {"avx512", "avx2", "generic"};
+  for (size_t machine = 0; machine < std::size(kMachines); ++machine) {
+    const char* const name = kMachines[machine];
+    const native::CpuTarget& target = native::find_target(name);
+    const native::Compiler compiler(target);
+    Code all;
+    int64_t refused = 0;
+    for (int d = 0; d < kDtypeCount; ++d) {
+      const auto dtype = static_cast<Dtype>(d);
+      if (!row.dtypes.has(dtype)) continue;
+      if (dtype != Dtype::f32 && static_cast<size_t>(d) % std::size(kMachines) != machine) continue;
+      std::optional<Dtype> into;
+      if (row.result == ResultRule::target) into = another_of(dtype, row.name == "bitcast");
+      try {
+        all.add(native::row_module(row, dtype, result_dtype(row, dtype, into), compiler, target.lanes(4)).text());
+      } catch (const Unsupported&) {
+        ++refused;
+      }
+    }
+    const std::string stage = "machine code/" + std::string(name) + "/";
+    facts[stage + "instructions"] = all.instructions;
+    facts[stage + "calls"] = all.calls;
+    facts[stage + "refused"] = refused;
+    facts[stage + "#"] = digest(all.text);
+  }
+  std::erase_if(facts, [](const auto& fact) { return fact.second == 0; });
+  return facts;
 }
 
 Facts facts_of_refusal(const std::string& text) {
   return unless_refused([&]() -> Facts {
     std::string said;
     if (loops::is_program_text(text))
-      for (const UserError& error : loops::verify_text(text, op_table(), "<text>").violations) said += error.what();
+      for (const auto& told = loops::verify_text(text, op_table(), "<text>");
+           const auto* list : {&told.violations, &told.unproved})
+        for (const UserError& error : *list) said += error.what();
     else
       parse_case(text);
     return {{"words/taken #", digest(said)}};

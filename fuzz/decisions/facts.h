@@ -35,8 +35,11 @@ Memory memory_of(const runtime::MemoryPlan& plan, const SymValues& sizes);
 
 // All of a graph's: the whole way of compilation but for what LLVM does, for two processors that need not be here.
 Facts facts_of(const Case& fixed);
-// Of a row: what its rule says of calls that are drawn, and in which words it refuses broken ones.
+// Of a row: what its rule says of calls that are drawn, what is made of some, and in which words it refuses broken
+// ones.
 Facts facts_of(const OpDef& row);
+// Of a scalar row: its code.
+Facts facts_of(const ScalarRow& row);
 // Of a text that is refused, of a graph or of loops: in which words.
 Facts facts_of_refusal(const std::string& text);
 

@@ -27,6 +27,7 @@ void add_drawn(std::vector<Fixed>& all, std::string_view text) {
 
 Facts Fixed::facts() const {
   if (kind == row) return facts_of(*op);
+  if (kind == scalar) return facts_of(*scalar_row);
   if (kind == refusal) return facts_of_refusal(std::string(text));
   try {
     return facts_of(parse_case(std::string(text.substr(0, text.find("\n# ---- after")))));
@@ -45,6 +46,8 @@ const std::vector<Fixed>& fixed_things() {
     for (const NamedText& t : kErrorTexts) made.push_back({Fixed::refusal, t.name, t.text});
     add_drawn(made, kDrawnGraphs);
     for (const OpDef* op : rows_that_are_drawn()) made.push_back({Fixed::row, op->full_name, {}, op});
+    for (const ScalarRow& r : scalar_table())
+      made.push_back({Fixed::scalar, "scalar/" + std::string(r.name), {}, nullptr, &r});
     std::ranges::sort(made, {}, [](const Fixed& f) { return std::pair(hash_bytes(f.name), f.name); });
     return made;
   }();
@@ -52,7 +55,7 @@ const std::vector<Fixed>& fixed_things() {
 }
 
 namespace {
-constexpr uint64_t kParts = 128, kRound = 4096;  // of so many cases as many as there are parts
+constexpr uint64_t kParts = 256, kRound = 4096;  // of so many cases as many as there are parts
 }
 std::optional<uint64_t> part_of_decisions(uint64_t number) {
   const uint64_t part = number % kRound;
@@ -118,7 +121,8 @@ std::string line_of(const std::string& name, const Facts& facts) {
     group = group_of(what);
     char number[24];
     const char* end = std::to_chars(number, number + sizeof number, value, base_of(what)).ptr;
-    line += (first ? "" : "; ") + what.substr(group.size() + 1) + "=" + std::string(number, static_cast<size_t>(end - number));
+    line += (first ? "" : "; ") + what.substr(group.size() + 1) + "=" +
+            std::string(number, static_cast<size_t>(end - number));
   }
   return line;
 }
@@ -155,7 +159,8 @@ Found compared(const std::string& what, int64_t before, int64_t now) {
   const std::string numbers = std::to_string(now) + ", " + std::to_string(before) + " in the baseline";
   if (is_text(what)) return {text_alone, what, "another text: " + what};
   if (is_cost(what))
-    return {now > before ? worse : otherwise, what, what + ": " + times(before, now) + " times the baseline (" + numbers + ")"};
+    return {now > before ? worse : otherwise, what,
+            what + ": " + times(before, now) + " times the baseline (" + numbers + ")"};
   if (now < before) return {lost, what, what + ": " + numbers};
   return {otherwise, what, what + ": " + numbers};
 }
@@ -175,7 +180,7 @@ Drift drift(const Fixed& fixed, const Facts& before, const Facts& now) {
   constexpr const char* kSymptoms[] = {"feature lost", "worse than the baseline", "not as in the baseline",
                                        "not as in the baseline"};
   Drift made{all[0].what.substr(0, all[0].what.find('/')), kSymptoms[all[0].sort], fixed.name};
-  if (fixed.kind == Fixed::row) made.stage = "rule of " + fixed.name;
+  if (fixed.kind == Fixed::row && made.stage == "rule") made.stage = "rule of " + fixed.name;
   for (const Found& f : all) made.text += "\n  " + f.words;
   return made;
 }

@@ -1,6 +1,6 @@
-// The fixed things whose decisions are kept in baseline.txt: graphs of the corpus, graphs that were drawn once (graphs.txt),
-// texts that have to be refused, rows. They are texts, not draws: who draws otherwise decides nothing else about them.
-// Thread-safety: constant once made.
+// The fixed things whose decisions are kept in baseline.txt: graphs of the corpus, graphs that were drawn once
+// (graphs.txt), texts that have to be refused, rows. They are texts, not draws: who draws otherwise decides nothing
+// else about them. Thread-safety: constant once made.
 #pragma once
 
 #include <optional>
@@ -12,11 +12,12 @@
 namespace lenz::fuzz {
 
 struct Fixed {
-  enum Kind : uint8_t { graph, row, refusal } kind = graph;
+  enum Kind : uint8_t { graph, row, scalar, refusal } kind = graph;
   std::string name;
-  std::string_view text = {};   // graph, refusal
-  const OpDef* op = nullptr;  // row
-  Facts facts() const;        // nothing but `refused#` where it is refused
+  std::string_view text = {};             // graph, refusal
+  const OpDef* op = nullptr;              // row
+  const ScalarRow* scalar_row = nullptr;  // scalar
+  Facts facts() const;                    // nothing but `refused#` where it is refused
 };
 // What a case of this number is asked for besides; nothing: not one of them. So many cases in a row ask for all.
 std::optional<uint64_t> part_of_decisions(uint64_t number);

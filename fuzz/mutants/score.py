@@ -47,6 +47,9 @@ class Runner:
         self.fail_anyway = set()  # numbers of cases of this seed that fail with no fault awake too
 
     def lenz_says(self, fault, *arguments, limit):
+        # Written faults have a stage to blame, and controls are other policies: both are asked what is right alone.
+        if arguments[0] == "fuzz" and self.options.faults == "written":
+            arguments = (*arguments, "--no-decisions")
         return subprocess.run([self.lenz, *map(str, arguments)], env={**os.environ, "LENZ_FAULT": str(fault)},
                               capture_output=True, text=True, check=False, timeout=limit)
 

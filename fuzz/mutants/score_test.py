@@ -48,7 +48,7 @@ class DrawnOtherwise(unittest.TestCase):
             lenz = Path(folder) / "lenz"
             lenz.write_text(DRAWN_OTHERWISE.format(code=code))
             lenz.chmod(0o755)
-            options = argparse.Namespace(seconds=0, cases=4, seed=1, reduce_seconds=1)
+            options = argparse.Namespace(faults="written", seconds=0, cases=4, seed=1, reduce_seconds=1)
             return score.Runner(str(lenz), options).score({"id": 1})
 
     def test_what_fails_without_the_fault_is_no_find(self):
@@ -90,7 +90,7 @@ class FailAnyway(unittest.TestCase):
         lenz.write_text(TWO_FAIL)
         lenz.chmod(0o755)
         self.log = Path(folder.name) / "lenz.log"
-        options = argparse.Namespace(seconds=0, cases=4, seed=1, reduce_seconds=1, jobs=1, limit=60)
+        options = argparse.Namespace(faults="written", seconds=0, cases=4, seed=1, reduce_seconds=1, jobs=1, limit=60)
         self.runner = score.Runner(str(lenz), options)
 
     def test_what_one_campaign_met_the_next_one_leaves_out(self):
@@ -120,7 +120,7 @@ class Hangs(unittest.TestCase):
             lenz = Path(folder) / "lenz"
             lenz.write_text(FUZZER.format(hangs=hangs, campaign=campaign, alone=alone))
             lenz.chmod(0o755)
-            options = argparse.Namespace(seconds=2, cases=0, seed=1, reduce_seconds=1)
+            options = argparse.Namespace(faults="written", seconds=2, cases=0, seed=1, reduce_seconds=1)
             with mock.patch.multiple(score, BATCH=3, ALONE=1, PATIENCE=-5):
                 return score.Runner(str(lenz), options).score({"id": 1})
 

@@ -27,6 +27,7 @@ Property keeps_nothing();
 Property linear();
 Property rebound();
 Property reference();
+Property accounts();
 Property decisions();
 Property inductor();
 
