@@ -325,7 +325,7 @@ Facts facts_of_calls(const OpDef& row, Chooser& choose) {
 }  // namespace
 
 Facts facts_of(const OpDef& row) {
-  constexpr int kCalls = 16;
+  constexpr int kCalls = 40;  // of which each is broken once: a row has many operands, and a dtype few edges
   RandomChooser choose(hash_bytes(row.full_name));
   std::string said, words;
   for (int i = 0; i < kCalls; ++i) {
