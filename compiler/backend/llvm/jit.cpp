@@ -11,6 +11,7 @@
 #include <llvm/IR/Verifier.h>
 #include <llvm/MC/TargetRegistry.h>
 #include <llvm/Passes/PassBuilder.h>
+#include <llvm/Support/CommandLine.h>
 #include <llvm/Support/MemoryBuffer.h>
 #include <llvm/Support/SmallVectorMemoryBuffer.h>
 #include <llvm/Support/TargetSelect.h>
@@ -88,6 +89,35 @@ std::string CodeModule::content() const {
   return {bytes.begin(), bytes.end()};
 }
 
+namespace {
+// How addresses in loops are best counted on takes half of the time that is needed for code with very many, squares
+// that are turned say, which has no registers left to count in.
+bool has_many_addresses(const llvm::Module& module) {
+  constexpr size_t kMany = 128;
+  size_t count = 0;
+  for (const llvm::Function& function : module)
+    for (const llvm::BasicBlock& block : function)
+      for (const llvm::Instruction& instruction : block) count += llvm::isa<llvm::GetElementPtrInst>(instruction);
+  return count > kMany;
+}
+
+// LLVM asks its own options, which all threads share, whether to do that, when a pipeline is made.
+class WithoutStrengthReduction {
+ public:
+  explicit WithoutStrengthReduction(bool without) : held_(mutex()) {
+    static auto* option = static_cast<llvm::cl::opt<bool>*>(llvm::cl::getRegisteredOptions().lookup("disable-lsr"));
+    if (option) option->setValue(without);
+  }
+
+ private:
+  static std::mutex& mutex() {
+    static std::mutex made;
+    return made;
+  }
+  std::lock_guard<std::mutex> held_;
+};
+}  // namespace
+
 struct Compiler::Parts {
   CpuTarget target;
   CompilerOptions options;
@@ -99,12 +129,17 @@ struct Compiler::Parts {
     llvm::raw_svector_ostream out{bytes};
     llvm::legacy::PassManager passes;
   };
-  std::unique_ptr<Emission> objects, texts;
+  struct Emissions {
+    std::unique_ptr<Emission> usual, of_many_addresses;
+  } objects, texts;
 
   std::string emit(llvm::Module& module, llvm::CodeGenFileType type) {
-    std::unique_ptr<Emission>& emission = type == llvm::CodeGenFileType::ObjectFile ? objects : texts;
+    Emissions& emissions = type == llvm::CodeGenFileType::ObjectFile ? objects : texts;
+    const bool many = has_many_addresses(module);
+    std::unique_ptr<Emission>& emission = many ? emissions.of_many_addresses : emissions.usual;
     if (!emission) {
       emission = std::make_unique<Emission>();
+      const WithoutStrengthReduction chosen(many);
       if (machine->addPassesToEmitFile(emission->passes, emission->out, nullptr, type))
         internal_error("the target '" + target.name + "' makes no such file", __FILE__, __LINE__);
     }
@@ -167,9 +202,10 @@ void Compiler::optimise(CodeModule& module) const {
   // No vectoriser and no unrolling: emitters write vectors and unrolled tiles themselves. In a hurry only what leaves
   // code generation more than it takes.
   if (llvm::Error error = builder.parsePassPipeline(
-          passes, parts_->options.quick ? "always-inline,function(sroa,early-cse,instsimplify)"
-                                        : "always-inline,function(sroa,early-cse,instcombine<no-verify-fixpoint>,"
-                                          "loop-mssa(licm),simplifycfg)"))
+          passes, parts_->options.quick
+                      ? "always-inline,function(sroa,early-cse,instsimplify)"
+                      : "always-inline,function(sroa,early-cse,instcombine<no-verify-fixpoint>,early-cse,"
+                        "loop-mssa(licm),simplifycfg)"))
     failed("the pass pipeline", std::move(error));
   passes.run(m, modules);
 }
