@@ -259,6 +259,23 @@ class TileChooser {
     return std::ranges::all_of(stored, [&](BufferId id) { return accesses.at(id) == 1; });
   }
 
+  // The inner axis that lanes would go along: the last one, or, where that has too few points for a vector, as windows
+  // have, the one along which vectors take least time.
+  size_t lanes_inside(const Member& m, size_t last) const {
+    if (!too_few(m.axes[last].extent)) return last;
+    size_t best = last;
+    double least = cost_in_lanes(m, last);
+    const std::vector<size_t> shared = places_of_shared(m.axes, group_.shared);
+    for (size_t k = 0; k < m.axes.size(); ++k) {
+      if (too_few(m.axes[k].extent) || std::ranges::find(shared, k) != shared.end()) continue;
+      if (const double cost = cost_in_lanes(m, k); cost < least) {
+        best = k;
+        least = cost;
+      }
+    }
+    return best;
+  }
+
   // Whether memory is contiguous along the innermost shared axis rather than along those that only some nests have.
   bool in_columns() const {
     double along_shared = 0, along_inner = 0, cost_shared = 0, cost_inner = 0;
@@ -275,7 +292,7 @@ class TileChooser {
       for (const Axis& a : m.axes)
         if (mentions(a.extent, m.axes[shared].symbol)) return false;
       along_shared += contiguity_outside(m, shared);
-      const size_t inner = last == shared ? 0 : last;
+      const size_t inner = lanes_inside(m, last == shared ? 0 : last);
       along_inner += contiguity_outside(m, inner);
       few = few || too_few(m.axes[inner].extent);
       const double points = inner_points(m);
