@@ -248,7 +248,7 @@ def farthest_points_f32(points=4096, chosen=12):
         least, last, all_ = x.new_full((points,), 1e10), x[0], [x[0]]
         for _ in range(chosen - 1):
             least = torch.minimum(least, ((x - last) ** 2).sum(-1))
-            last = x[least.argmax()]
+            last = x.index_select(0, least.argmax(0, keepdim=True))[0]
             all_.append(last)
         return torch.stack(all_)
 
