@@ -29,14 +29,12 @@ SmallVec<size_t, 6> plain_order(size_t rank) {
   return order;
 }
 
-SmallVec<size_t, 6> channels_last_order(size_t rank) {
+Sizes channels_last(const Sizes& sizes) {
   SmallVec<size_t, 6> order{1};
-  for (size_t d = rank; d-- > 2;) order.push_back(d);
+  for (size_t d = sizes.size(); d-- > 2;) order.push_back(d);
   order.push_back(0);
-  return order;
+  return dense_strides(sizes, order);
 }
-
-Sizes channels_last(const Sizes& sizes) { return dense_strides(sizes, channels_last_order(sizes.size())); }
 
 SmallVec<size_t, 6> shuffled_order(size_t rank, Chooser& c) {
   SmallVec<size_t, 6> order = plain_order(rank);
@@ -61,12 +59,6 @@ SmallVec<size_t, 6> longer_than_one(const Sizes& sizes) {  // innermost first
 
 bool has_channels(const Sizes& sizes) { return sizes.size() == 4 || sizes.size() == 5; }
 
-// The order that what is cut out of a larger tensor, or expanded, has from it.
-SmallVec<size_t, 6> some_order(const Sizes& sizes, Chooser& c) {
-  if (!c.flip()) return plain_order(sizes.size());
-  return has_channels(sizes) && c.flip() ? channels_last_order(sizes.size()) : shuffled_order(sizes.size(), c);
-}
-
 // Whether they are those of a dense tensor but for dims of one element.
 bool same_but_for_ones(const Sizes& sizes, std::span<const int64_t> strides, const Sizes& dense) {
   for (size_t d = 0; d < sizes.size(); ++d)
@@ -88,23 +80,12 @@ Strided sliced(const Sizes& sizes, bool shifted, Chooser& c) {
     stored = larger;
     step[i] = by, start[i] = from, base[i] = whole;
   }
-  Sizes dense = dense_strides(base, some_order(sizes, c));
+  Sizes dense = dense_strides(base, c.flip() ? shuffled_order(sizes.size(), c) : plain_order(sizes.size()));
   Strided s{dense, 0};
   for (size_t i = 0; i < sizes.size(); ++i) {
     s.offset += start[i] * dense[i];
     s.strides[i] = dense[i] * step[i];
   }
-  return s;
-}
-
-// Some dims repeat what lies there once.
-Strided expanded(const Sizes& sizes, bool written, Chooser& c) {
-  Sizes once = sizes, repeated(sizes.size(), 0);
-  for (size_t i = 0; !written && i < sizes.size(); ++i)
-    if (c.chance(1, 2)) once[i] = repeated[i] = 1;
-  Strided s{dense_strides(once, some_order(sizes, c)), 0};
-  for (size_t i = 0; i < sizes.size(); ++i)
-    if (repeated[i]) s.strides[i] = 0;
   return s;
 }
 
@@ -209,7 +190,10 @@ Strided draw_layout(LayoutClass layout, std::span<const int64_t> given, bool wri
       if (has_channels(sizes)) s.strides = channels_last(sizes);
       break;
     case LayoutClass::offset: s.offset = c.between(1, 9); break;
-    case LayoutClass::expanded: return expanded(sizes, written, c);
+    case LayoutClass::expanded:
+      for (size_t i = 0; !written && i < sizes.size(); ++i)
+        if (c.chance(1, 2)) s.strides[i] = 0;
+      break;
     case LayoutClass::overlapping:
       for (size_t i = 0; !written && i < sizes.size(); ++i)
         if (c.chance(1, 2)) s.strides[i] = c.between(1, 2);

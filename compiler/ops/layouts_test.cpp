@@ -22,24 +22,6 @@ TEST(Layouts, SlicesOfManyDimsTakeLittleMemory) {
   EXPECT_GT(gaps, 190u);
 }
 
-// Cuts and repeats of images whose channels come last have their order, and are not dense.
-TEST(Layouts, ChannelsComeLastInSlicesAndExpandedTensorsToo) {
-  const SmallVec<int64_t, 6> sizes{3, 4, 5, 6};
-  for (const LayoutClass layout : {LayoutClass::sliced, LayoutClass::gaps, LayoutClass::expanded}) {
-    int last = 0, first = 0;
-    for (uint64_t seed = 0; seed < 200; ++seed) {
-      RandomChooser choose(seed);
-      const auto s = draw_layout(layout, sizes, false, choose).strides;
-      if (std::ranges::find(s, 0) != s.end() && std::ranges::count(s, 0) > 1) continue;
-      auto below = [&](size_t a, size_t b) { return s[a] == 0 || s[b] == 0 || s[a] < s[b]; };
-      last += below(1, 3) && below(3, 2) && below(2, 0);
-      first += below(3, 2) && below(2, 1) && below(1, 0);
-    }
-    EXPECT_GT(last, 20) << name(layout);
-    EXPECT_GT(first, 20) << name(layout);
-  }
-}
-
 TEST(Layouts, WhatIsDrawnIsOfItsClassOrSaysWhatItLacks) {
   const SmallVec<int64_t, 6> shapes[] = {
       {},        {1},          {5},          {0, 3},       {2, 3},          {1, 7, 1},
