@@ -1,0 +1,48 @@
+// Long rows that are combined in any order are walked in several places at once, up to their last points.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "compiler/backend/llvm/compile_kernels.h"
+#include "compiler/backend/llvm/same_bits_test.h"
+#include "compiler/loops/text.h"
+#include "compiler/ops/op_table.h"
+
+namespace lenz::native {
+namespace {
+
+std::string combined(const std::string& how, const std::string& size, const std::string& extent) {
+  return fmt::format(
+      "loops @combined {{\n  input %x: f32[{1}] placed\n  temp %s: f32[] placed\n  kernel {{\n    for reduce j < {2} "
+      "lanes 4 unroll 4 {{\n      %0 = load %x[j]\n      %1 = reduce {0} %0\n      store %s[] = %1\n    }}\n  }}\n  "
+      "return %s\n}}\n",
+      how, size, extent);
+}
+std::string combined(const std::string& how, int size) {
+  return combined(how, std::to_string(size), std::to_string(size));
+}
+
+// Whether the loop over so many elements, with four vectors in a turn, ends at a quarter of them.
+bool in_streams(int size) {
+  const std::string code =
+      kernels_as_text(loops::parse_program(combined("sum", size), op_table()), find_target("generic"), false);
+  return code.find(fmt::format(", {}\n", size / 4)) != std::string::npos;
+}
+
+TEST(Streams, OfLongRows) {
+  EXPECT_TRUE(in_streams(16000));
+  EXPECT_FALSE(in_streams(4000));
+  for (int size : {8192, 8193, 8207, 8208, 12345})
+    for (const char* how : {"maximum", "minimum"}) expect_same(combined(how, size), {numbers({size})});
+}
+
+// A part of a row, of which there may be less; and whole numbers, whose sums are exact in any order.
+TEST(Streams, OfPartsOfOpenRows) {
+  for (int64_t size : {1, 15, 16, 17, 100, 8192, 9000, 20000})
+    expect_same(combined("maximum", "s0", "min(9000, s0)"), {numbers({size})});
+  loops::Tensor ones(Dtype::f32, {8209});
+  for (int64_t i = 0; i < ones.numel(); ++i) ones.put(i, ScalarValue(static_cast<double>(i % 3 - 1)));
+  expect_same(combined("sum", 8209), {ones});
+}
+
+}  // namespace
+}  // namespace lenz::native
