@@ -239,7 +239,7 @@ class PhaseMaker {
     };
     for (size_t s = 0; s < a.stores.size(); ++s) {
       for (const Access& load : b.loads) {
-        if (load.buffer != a.stores[s].buffer || never_meet(b, *load.index, a, *a.stores[s].index)) continue;
+        if (load.buffer != a.stores[s].buffer) continue;
         any = true;
         apart = apart || late[s] || !same_place(*a.stores[s].index, *load.index);
       }
@@ -251,7 +251,7 @@ class PhaseMaker {
     std::vector<bool> late_b = late_stores(*b.nest);
     for (const Access& load : a.loads)
       for (size_t s = 0; s < b.stores.size(); ++s) {
-        if (load.buffer != b.stores[s].buffer || never_meet(a, *load.index, b, *b.stores[s].index)) continue;
+        if (load.buffer != b.stores[s].buffer) continue;
         any = true;
         apart = apart || late_b[s] || !same_place(*load.index, *b.stores[s].index);
       }
