@@ -101,6 +101,22 @@ std::optional<at::Tensor> multiplied(const loops::Extern& node, std::span<const 
   return product_by_onednn(tensor(first), tensor(first + 1), added ? std::optional(tensor(0)) : std::nullopt);
 }
 
+// A number that only the run knows lies in a buffer, and ATen's op takes a number.
+Outcome run_with_numbers(const loops::Extern& node, Boxed& boxed, std::span<const RunValue> values,
+                         const SymValues& symbols) {
+  std::vector<RunValue> made;  // copied where there is such a number alone
+  for (size_t i = 0; i < node.args.size(); ++i) {
+    const ParamType& type = node.op->schema.params[i].type;
+    const bool takes = !type.list && (type.kind == ParamKind::scalar || type.kind == ParamKind::real);
+    if (!takes || !node.args[i].is_value()) continue;
+    const RunValue& given = values[node.args[i].value()];
+    if (!given || !given->value.isTensor()) continue;
+    if (made.empty()) made.assign(values.begin(), values.end());
+    made[node.args[i].value()] = hold(given->value.toTensor().item<double>());
+  }
+  return boxed.run(*node.op, node.args, made.empty() ? values : made, symbols);
+}
+
 // What ATen has an op for, or the kernel of our own op.
 Outcome outcome_of(const loops::Extern& node, Boxed& boxed, std::span<const RunValue> values,
                    const SymValues& symbols) {
@@ -115,7 +131,7 @@ Outcome outcome_of(const loops::Extern& node, Boxed& boxed, std::span<const RunV
     return out;
   }
   if (node.op->full_name != "lenz.attention")  // op name: the one op of ours that hosts have a kernel for
-    return boxed.run(*node.op, node.args, values, symbols);
+    return run_with_numbers(node, boxed, values, symbols);
   auto tensor = [&](size_t i) { return values[node.args[i].value()]->value.toTensor(); };
   auto optional = [&](size_t i) { return node.args[i].is_none() ? std::nullopt : std::optional(tensor(i)); };
   // A number that only the run knows lies in a buffer.

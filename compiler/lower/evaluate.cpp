@@ -61,11 +61,19 @@ Ssa TextRunner::shown(BufferId operand, Ssa of_memory) {
   return of_memory;
 }
 
+bool TextRunner::is_number_of_the_run(const Item& v) const {
+  return v.kind == Item::host && v.arg.is_value() && lowering_.type(v.arg.value()).kind == TypeKind::sym_float;
+}
+
 Ssa TextRunner::scalar(const Item& v, std::optional<Dtype> like) {
   if (v.kind == Item::scalar) return v.ssa;
   if (v.kind == Item::host && v.arg.is_value() && lowering_.type(v.arg.value()).kind == TypeKind::sym_int)
     return scalar(Item::of(Arg::of_dim(lowering_.type(v.arg.value()).offset)), like);
-  if (v.kind == Item::buffer || v.arg.is_value()) return nest().load(buffer(v), {});  // a number that a run knows
+  if (v.kind == Item::buffer) return nest().load(buffer(v), {});
+  if (v.arg.is_value()) {  // a number that only the run knows takes a dtype as one that is written does
+    const Ssa number = nest().load(buffer(v), {});
+    return like && is_number_of_the_run(v) ? nest().converted(number, *like) : number;
+  }
   if (!like && v.arg.kind == ArgKind::integer) return nest().index(v.arg.dim());
   if (!like && v.arg.kind == ArgKind::boolean) like = Dtype::b8;
   if (!like) wrong("a number whose dtype nothing says");
@@ -369,8 +377,10 @@ Item TextRunner::binary(const Expr& e) {
   }
   // A number takes the dtype of what it stands beside.
   std::optional<Dtype> like;
+  const bool both = is_number_of_the_run(a) && is_number_of_the_run(b);
   for (const Item& v : {a, b})
-    if (!is_host(v)) like = nest().dtype(scalar(v));
+    if (!is_host(v) && (both || !is_number_of_the_run(v))) like = nest().dtype(scalar(v));
+  if (!like) like = Dtype::f64;  // beside one that is written
   return Item::of_scalar(nest().apply(row_of_operator(e.name), {scalar(a, like), scalar(b, like)}));
 }
 

@@ -35,6 +35,7 @@ class TextRunner {
   [[noreturn]] void wrong(const std::string& what) const;
   Item evaluate(const notation::Expr& e);
   const TensorType& type(const Item& buffer) const;
+  bool is_number_of_the_run(const Item& v) const;
   Ssa scalar(const Item& v, std::optional<Dtype> like = std::nullopt);  // a number becomes one of this dtype
   Ssa condition(const Item& v);                                         // b8
   DimVec dims(const Item& list);

@@ -271,8 +271,32 @@ class Expander : TextCursor<Expander> {
   }
 
   bool truth(const Arg& a, bool live) { return live && values_.truth(a); }
+  bool is_of_the_run(const Arg& a) {
+    return a.is_value() && values_.graph().type(a.value()).kind == TypeKind::sym_float;
+  }
+  // Of a number that only the run knows, by steps of the graph: in f64, as of those that are written.
+  Arg computed(char op, const Arg& a, const Arg& b) {
+    const std::string_view name = op == '+'   ? "aten.add"  // op name: a step of arithmetic
+                                  : op == '-' ? "aten.sub"  // op name: as above
+                                  : op == '*' ? "aten.mul"  // op name: as above
+                                  : op == '/' ? "aten.div"  // op name: as above
+                                              : "";
+    const bool numbers = (is_of_the_run(a) || is_number(a)) && (is_of_the_run(b) || is_number(b));
+    if (name.empty() || !numbers || a.symbolic || b.symbolic) return values_.arithmetic(op, a, b);
+    const Keyword wide{"dtype", Arg::of_dtype(Dtype::f64)};
+    auto tensor = [&](const Arg& number) {
+      const Arg filled[] = {values_.graph().context().dims({}), number};
+      return values_.insert("aten.full", filled, {&wide, 1})[0];  // op name: a tensor of the number
+    };
+    const bool minus = op == '-' && a.kind == ArgKind::integer && a.i == 0;  // which keeps -0.0
+    const Arg both[] = {minus ? tensor(b) : tensor(a), minus ? Arg::none() : tensor(b)};
+    const Arg result = minus ? values_.insert("aten.neg", {both, 1})[0] : values_.insert(name, both)[0];  // op name
+    return values_.insert("aten._local_scalar_dense", {&result, 1})[0];  // op name: as a number
+  }
   Arg arithmetic(char op, const Arg& a, const Arg& b, bool live) {
-    return live ? values_.arithmetic(op, a, b) : Arg::none();
+    if (!live) return Arg::none();
+    if (is_of_the_run(a) || is_of_the_run(b)) return computed(op, a, b);
+    return values_.arithmetic(op, a, b);
   }
 
   // each(list, %x, call): walks the call once for each element, and at least once, without effect if there is none.

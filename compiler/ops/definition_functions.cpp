@@ -160,6 +160,13 @@ Arg rounded(DefinitionValues& v, Args a) {
 // What an element of this dtype becomes that is given the number: eager refuses such a number, and rounds an element.
 Arg held(DefinitionValues& v, Args a) {
   const Dtype d = v.dtype(a[1]);
+  if (a[0].is_value() && is_inexact(d) && v.graph().type(a[0].value()).kind == TypeKind::sym_float) {
+    const Arg filled[] = {v.graph().context().dims({}), a[0]};
+    const Keyword wide{"dtype", Arg::of_dtype(Dtype::f64)}, narrow{"dtype", Arg::of_dtype(to_real(d))};
+    const Arg as_element = v.insert("aten.full", filled, {&wide, 1})[0];               // op name: a tensor of it
+    const Arg element = v.insert("aten._to_copy", {&as_element, 1}, {&narrow, 1})[0];  // op name: what rounds
+    return v.insert("aten._local_scalar_dense", {&element, 1})[0];                     // op name: as a number
+  }
   if (representable(a[0], d)) return a[0];
   if (is_inexact(d)) return rounded(v, a);
   if (a[0].kind != ArgKind::integer) v.refuse("a number that no integer is");

@@ -140,6 +140,7 @@ Arg DefinitionValues::arithmetic(char op, const Arg& left, const Arg& right) {
     if (op != '/' && x.kind == ArgKind::integer && y.kind == ArgKind::integer) return arithmetic(op, x, y);
     wrong("arithmetic needs constant numbers");
   }
+  if (a.is_value() || b.is_value()) throw Unsupported("arithmetic of a number that only the run knows");
   if (!is_number(a) || !is_number(b)) wrong("arithmetic needs numbers");
   double x = real_of(a), y = real_of(b);
   switch (op) {

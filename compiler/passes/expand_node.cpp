@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "compiler/graph/number_conversion.h"
 #include "compiler/graph/rewrite.h"
 #include "compiler/ops/decompose.h"
 #include "compiler/ops/rules/each.h"
@@ -153,12 +154,51 @@ void replace_node(Graph& graph, NodeId id, std::span<const Arg> results) {
   graph.erase(id);
 }
 
+namespace {
+// A number that only the run knows, as eager converts it on the way to the result (number_fits.h): by a step that
+// refuses what the dtype can't hold. The steps of a definition would take any number.
+Arg converted(Graph& graph, NodeId before, const Arg& number, Dtype dtype, uint32_t origin) {
+  const Arg filled[] = {graph.context().dims({{Dim(2)}}), number};  // one element alone would overflow as elements do
+  const Keyword as{"dtype", Arg::of_dtype(dtype)};
+  const ValueId tensor = call(graph, before, "aten.full", filled, origin, {&as, 1});  // op name: what refuses it
+  const Arg place[] = {Arg::of_value(tensor), Arg::of_int(0), Arg::of_int(0)};
+  const Arg one[] = {Arg::of_value(call(graph, before, "aten.select", place, origin))};  // op name: the number's place
+  return Arg::of_value(call(graph, before, "aten._local_scalar_dense", one, origin));    // op name: as a number
+}
+
+bool has_something(Graph& graph, const Arg& a, int64_t beyond) {
+  if (a.kind == ArgKind::int_list)
+    return std::ranges::any_of(a.dim_list(), [&](Dim d) { return graph.assumptions.decide(gt(d, beyond)); });
+  if (!a.is_value()) return graph.assumptions.decide(gt(a.dim(), beyond));
+  const Type& type = graph.type(a.value());
+  return graph.assumptions.decide(gt(type.is_tensor() ? numel(type.sizes()) : type.offset, beyond));
+}
+
+SmallVec<Arg, 8> with_numbers_that_fit(Graph& graph, NodeId id, uint32_t origin) {
+  const Node node = graph.node(id);
+  SmallVec<Arg, 8> args(node.arguments());
+  if (node.result_count == 0 || !graph.type(node.result()).is_tensor()) return args;
+  for (const NumberFit& fit : node.op->number_fits) {
+    const Arg& number = node.args[fit.param];
+    if (!number.is_value() || graph.type(number.value()).kind != TypeKind::sym_float) continue;
+    if (fit.into == NumberFit::filled) continue;  // their definitions fill
+    const std::optional<Dtype> to = converted_to(fit.into, graph.type(node.result()).dtype);
+    if (!to || !is_inexact(*to) || to_real(*to) == Dtype::f64) continue;
+    if (std::ranges::all_of(fit.where,
+                            [&](const auto& what) { return has_something(graph, node.args[what.param], what.beyond); }))
+      args[fit.param] = converted(graph, id, number, to_real(*to), origin);
+  }
+  return args;
+}
+}  // namespace
+
 bool expand_node(Graph& graph, NodeId id) {
   const Node node = graph.node(id);
   NodeId after = graph.previous(id);
   Assumptions before = graph.assumptions;  // a definition that is refused guards nothing
   try {
-    SmallVec<Arg, 4> results = expand(graph, id, *node.op, node.arguments(), provenance(graph, id));
+    const uint32_t origin = provenance(graph, id);
+    SmallVec<Arg, 4> results = expand(graph, id, *node.op, with_numbers_that_fit(graph, id, origin), origin);
     bool fits = results.size() == node.result_count;
     for (uint16_t i = 0; fits && i < node.result_count; ++i) {
       ValueId given = node.result(i);

@@ -25,19 +25,35 @@ namespace lenz {
 #define LENZ_ADDEND                                    \
   "b = to(%self[broadcast_at($i, shape(%self))], $a) " \
   "if $beta != 1 { f = to($beta, $a) b = " LENZ_TIMES("f", "b") " } "
-// beta * self + alpha * s. What beta = 0 takes nothing of may be anything.
+// beta * self + alpha * s. What beta = 0 takes nothing of may be anything. A number that only the run knows decides
+// there.
 #define LENZ_ADDED \
-  "if $alpha != 1 { f = to($alpha, $a) s = " LENZ_TIMES("f", "s") " } "                                   \
-  "if $beta != 0 { " LENZ_ADDEND " s = b + s } "                                                          \
+  "if $alpha_known { if $alpha != 1 { f = to($alpha, $a) s = " LENZ_TIMES("f", "s") " } } "                          \
+  "else { g = to($alpha, $a) s = " LENZ_TIMES("g", "s") " } "                                                        \
+  "if $beta_known { "                                                                                                \
+  "  if $beta != 0 { " LENZ_ADDEND                                                                                   \
+  "    if $skips and not $alpha_known { s = where(g == 0, b, b + s) } else { s = b + s } } "                         \
+  "  else { if $skips and not $alpha_known { s = where(g == 0, 0, s) } } "                                           \
+  "} else { "                                                                                                        \
+  "  b = to(%self[broadcast_at($i, shape(%self))], $a) f = to($beta, $a) b = " LENZ_TIMES("f", "b")                  \
+  "  if $skips and not $alpha_known { s = where(g == 0, where(f == 0, 0, b), where(f == 0, s, b + s)) } "            \
+  "  else { s = where(f == 0, s, b + s) } "                                                                          \
+  "} "                                                                                                               \
   "%out[$i] = s"
+#define LENZ_KNOWN "$alpha_known = is_constant($alpha) $beta_known = is_constant($beta) "
 // And, but for products of batches and of narrow floats, what alpha = 0 takes nothing of. Both are numbers of what is
 // summed in: 1e-50 is 0.
-#define LENZ_UNLESS_NOTHING(product)                         \
+#define LENZ_UNLESS_NOTHING(product) \
   "$a = accumulates(dtype(%out)) "                           \
-  "$alpha = rounded($alpha, $a) $beta = rounded($beta, $a) " \
-  "if $alpha != 0 or dtype(%out) != $a { " product           \
+  LENZ_KNOWN "$skips = dtype(%out) == $a "                   \
+  "if $alpha_known { $alpha = rounded($alpha, $a) } if $beta_known { $beta = rounded($beta, $a) } " \
+  "if choose($alpha_known, $alpha, 1) != 0 or not $skips { " product \
   " } else { "                                               \
-  "  for $i in shape(%out) { if $beta == 0 { %out[$i] = 0 } else { " LENZ_ADDEND " %out[$i] = b } } }"
+  "  for $i in shape(%out) { "                                \
+  "    if not $beta_known { "                                 \
+  "      f = to($beta, $a) b = to(%self[broadcast_at($i, shape(%self))], $a) b = " LENZ_TIMES("f", "b") \
+  "      %out[$i] = where(f == 0, 0, b) "                      \
+  "    } else if $beta == 0 { %out[$i] = 0 } else { " LENZ_ADDEND " %out[$i] = b } } }"
 #define LENZ_MATRICES(x, y) "reduce $k < size(" x ", 1)", x "[at($i, 0), $k]", y "[$k, at($i, 1)]"
 #define LENZ_BATCHES(x, y) "reduce $k < size(" x ", 2)", x "[at($i, 0), at($i, 1), $k]", y "[at($i, 0), $k, at($i, 2)]"
 
@@ -49,7 +65,8 @@ inline constexpr std::string_view kMmLoops = LENZ_PRODUCT_OF(LENZ_MATRICES("%sel
 inline constexpr std::string_view kAddmmLoops =
     LENZ_UNLESS_NOTHING(LENZ_PRODUCT_OF(LENZ_MATRICES("%mat1", "%mat2"), LENZ_ADDED));
 inline constexpr std::string_view kBmmLoops = LENZ_PRODUCT_OF(LENZ_BATCHES("%self", "%mat2"), LENZ_STORED);
-inline constexpr std::string_view kBaddbmmLoops = LENZ_PRODUCT_OF(LENZ_BATCHES("%batch1", "%batch2"), LENZ_ADDED);
+inline constexpr std::string_view kBaddbmmLoops =
+    LENZ_KNOWN "$skips = false " LENZ_PRODUCT_OF(LENZ_BATCHES("%batch1", "%batch2"), LENZ_ADDED);
 
 #undef LENZ_PRODUCT_OF_
 #undef LENZ_PRODUCT_OF
@@ -57,6 +74,7 @@ inline constexpr std::string_view kBaddbmmLoops = LENZ_PRODUCT_OF(LENZ_BATCHES("
 #undef LENZ_MATRICES
 #undef LENZ_UNLESS_NOTHING
 #undef LENZ_ADDED
+#undef LENZ_KNOWN
 #undef LENZ_ADDEND
 #undef LENZ_STORED
 #undef LENZ_PRODUCT
