@@ -6,11 +6,11 @@ namespace lenz::fuzz {
 
 std::span<const Property> properties() {
   static const Property all[] = {
-      text_round_trip(),   broken_text(), structure(),     drawn_calls(),  broken_calls(),
-      rows_alone(),        pass_alone(),  exact_passes(),  all_passes(),   settled(),
-      loops_interpreted(), fused(),       realised(),      accounts(),     passes_off(),
-      rebound(),           reference(),   machine_code(),  called_again(), called_elsewhere(),
-      from_cache(),        linear(),      keeps_nothing(), decisions(),    inductor(),
+      text_round_trip(), broken_text(),  sizes(),        structure(),        drawn_calls(), broken_calls(),
+      rows_alone(),      pass_alone(),   exact_passes(), all_passes(),       settled(),     loops_interpreted(),
+      fused(),           realised(),     accounts(),     passes_off(),       users_way(),   rebound(),
+      reference(),       machine_code(), called_again(), called_elsewhere(), from_cache(),  linear(),
+      keeps_nothing(),   decisions(),    inductor(),
   };
   return all;
 }

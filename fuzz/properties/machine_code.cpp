@@ -53,9 +53,27 @@ std::optional<Failure> same_bits(Subject& subject, std::string_view property, ru
   return std::nullopt;
 }
 
+// A step that is timed runs by itself, with memory and threads as it would have them otherwise.
+std::optional<Failure> profiled(Subject& subject, runtime::Executable& executable) {
+  oracle::Trial& trial = subject.trial();
+  const oracle::Execution plain = trial.on_executable(executable);
+  executable.profile(true);
+  const oracle::Execution timed = trial.on_executable(executable);
+  executable.profile(false);
+  if (plain.ending != timed.ending)
+    return Failure{"called_again", "profile", "ending", "a call that is timed ends otherwise: " + timed.text};
+  if (plain.ending != oracle::Ending::finished) return std::nullopt;
+  const auto mismatch = compare_runs(subject.graph(), plain, timed);
+  if (!mismatch) return std::nullopt;
+  auto failure = subject.failed("called_again", *mismatch);
+  failure->stage = "profile";
+  return failure;
+}
+
 std::optional<Failure> again(Subject& subject) {
   runtime::Executable& two = subject.executable(2, false);
   if (auto failure = same_bits(subject, "called_again", two, two)) return failure;
+  if (auto failure = profiled(subject, two)) return failure;
   return same_bits(subject, "called_again", subject.executable(1, false), two);
 }
 
@@ -75,7 +93,7 @@ Property machine_code() {
 }
 Property called_again() {
   return {.name = "called_again",
-          .contract = "called again, and with another number of threads, it gives the same bits",
+          .contract = "called again, timed, and with another number of threads, it gives the same bits",
           .holds = again,
           .compiles = true,
           .every = 2};
