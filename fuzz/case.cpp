@@ -11,6 +11,7 @@
 #include "compiler/ops/op_table.h"
 #include "fuzz/decisions/fixed.h"
 #include "fuzz/excuses.h"
+#include "fuzz/reasons.h"
 #include "oracle/dying_calls.h"
 #include "oracle/graph_check.h"
 #include "oracle/kept_memory.h"
@@ -148,6 +149,8 @@ CaseResult CaseRunner::run(const Graph& graph, const Setting& setting, const std
       result.failure = Failure{name, name, "internal error: " + without_details(error.what()), error.what()};
     } catch (const Unsupported& why) {
       ++result.not_covered[name + ": " + without_details(why.what())];
+      if (!property.foreign && !known_reason(why.what()))
+        result.failure = Failure{name, name, "not covered: " + without_details(why.what()), why.what()};
     } catch (const UserError& error) {
       // Eager takes the graph, so it is no user's fault.
       result.failure = Failure{name, name, "refused: " + without_details(error.message()), error.what()};

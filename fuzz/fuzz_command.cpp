@@ -20,6 +20,7 @@
 #include "fuzz/durations.h"
 #include "fuzz/exhaustive.h"
 #include "fuzz/pattern_census.h"
+#include "fuzz/reasons.h"
 #include "fuzz/reduce.h"
 #include "fuzz/score.h"
 
@@ -254,6 +255,8 @@ void show(const CampaignSummary& s) {
   const auto known = std::ranges::count(s.findings, CampaignSummary::Finding::known, &CampaignSummary::Finding::news);
   if (leaves_too_many_out(s))
     std::printf("fuzz: %llu of %llu cases are covered in part alone\n", n(s.not_covered), n(s.cases));
+  for (const std::string& beyond : beyond_their_share(s.why_not, s.cases))
+    std::printf("fuzz: a reason not to cover comes too often: %s\n", beyond.c_str());
   if (lacks_too_many_proofs(s))
     std::printf("fuzz: of %llu of %llu cases proofs are missing, which is too many\n", n(lacking_proofs(s)),
                 n(s.cases));
@@ -395,7 +398,8 @@ ExitCode fuzz_command(std::span<const std::string> args) {
     show(summary);
   }
   if (!summary.findings.empty()) return ExitCode::wrong;
-  if (subject == "lenz" && (leaves_too_many_out(summary) || lacks_too_many_proofs(summary)))
+  if (subject == "lenz" && (leaves_too_many_out(summary) || lacks_too_many_proofs(summary) ||
+                            !beyond_their_share(summary.why_not, summary.cases).empty()))
     return ExitCode::not_covered;
   return summary.cases ? ExitCode::fine : ExitCode::not_covered;
 }
