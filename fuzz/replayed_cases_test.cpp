@@ -40,6 +40,22 @@ graph @fuzzed(
 )");
 }
 
+// A random row that draws nothing, nor does the random step of its definition: who fuses keeps what overflows wider.
+TEST(ReplayedCases, NoisySlopesThatOverflowWithoutNoise) {
+  expect_to_hold(R"(# fuzz: values=ordinary seed=3940815160 target=generic
+graph @fuzzed(
+    %x0: f16[2] init uniform(-4.0, 4.0, seed=64418),
+    %x1: f16[2] init uniform(-4.0, 4.0, seed=48045),
+    %x2: f16[2] mut init uniform(-4.0, 4.0, seed=1269)
+) {
+  %0, %1 = aten.rrelu_with_noise_functional(%x0, %x1, upper=4)
+  %2 = aten.conj_physical(%0, out=%x2)
+  %3 = aten.sin(%2)
+  return %3
+}
+)");
+}
+
 // Of these sizes and this grain the first result goes past the caches with one thread, and not with two.
 TEST(ReplayedCases, SumsOfWhatGoesPastTheCachesOnOneThread) {
   expect_to_hold(R"(# fuzz: values=ordinary seed=64 sizes=s0=30,s1=21 target=generic
