@@ -108,11 +108,6 @@ ExitCode run(const std::vector<std::string>& all) {
 }  // namespace
 }  // namespace lenz
 
-// jemalloc reads it, where it is linked. Large tensors are kept for who asks next, as small ones are; and what is given
-// back is no part of the address space that workers are limited to.
-extern "C" const char* const malloc_conf;
-const char* const malloc_conf = "oversize_threshold:0,retain:false";
-
 int main(int argc, char** argv) {
   std::vector<std::string> all(argv, argv + argc);
   if (all.empty()) all.emplace_back("lenz");

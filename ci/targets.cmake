@@ -156,13 +156,6 @@ function(lenz_finish_rooms)
   target_link_options(lenz PRIVATE -no-pie)
   set_target_properties(lenz PROPERTIES ENABLE_EXPORTS ON LINK_LIBRARY_OVERRIDE "WHOLE_ARCHIVE,${core}")
 
-  # In place of the C library's allocator, which takes a seventh of the time of small graphs: linked statically, as a
-  # shared library would cost every start its loading. What it is asked for: malloc_conf in ci/lenz.cpp.
-  find_library(LENZ_JEMALLOC libjemalloc_pic.a)
-  if(LENZ_JEMALLOC AND NOT LENZ_SANITIZE)
-    target_link_libraries(lenz PRIVATE ${LENZ_JEMALLOC})
-  endif()
-
   if(lenz_plugin_rooms)
     file(WRITE ${PROJECT_BINARY_DIR}/generated/plugin.cpp "")
     add_library(lenz_torch_plugin MODULE ${PROJECT_BINARY_DIR}/generated/plugin.cpp)
@@ -173,8 +166,6 @@ function(lenz_finish_rooms)
       add_dependencies(lenz_torch_plugin ${room})
       set_property(TARGET lenz_torch_plugin APPEND PROPERTY LINK_DEPENDS $<TARGET_FILE:${room}>)
     endforeach()
-    # Its own functions call each other without asking the loader; what it shares with the executable are variables.
-    target_link_options(lenz_torch_plugin PRIVATE LINKER:-Bsymbolic-functions)
     target_link_libraries(lenz_torch_plugin PRIVATE lenz_libtorch)
   endif()
 

@@ -7,9 +7,6 @@
 #include "fuzz/properties/list.h"
 #include "oracle/kept_memory.h"
 
-// Of jemalloc, where the executable links it.
-extern "C" __attribute__((weak)) int mallctl(const char* name, void* old, size_t* old_size, void* next, size_t size);
-
 namespace lenz::fuzz {
 
 namespace {
@@ -17,22 +14,10 @@ struct Held {
   int64_t heap = 0;    // bytes that are in use
   int64_t mapped = 0;  // pages of the process
 };
-// Bytes that are in use, as the process's allocator counts them.
-int64_t on_the_heap() {
-  if (mallctl) {
-    uint64_t epoch = 1;  // told anew, what it counts is up to date
-    size_t size = sizeof epoch, in_use = 0;
-    mallctl("epoch", &epoch, &size, &epoch, size);
-    size = sizeof in_use;
-    LENZ_CHECK(mallctl("stats.allocated", &in_use, &size, nullptr, 0) == 0, "jemalloc counts what is in use");
-    return static_cast<int64_t>(in_use);
-  }
-  const struct mallinfo2 info = mallinfo2();
-  return static_cast<int64_t>(info.uordblks + info.hblkhd);
-}
-
 Held held() {
-  Held h{.heap = on_the_heap() + static_cast<int64_t>(oracle::kept_bytes().small_in_use)};
+  const struct mallinfo2 info = mallinfo2();
+  const auto small = static_cast<int64_t>(oracle::kept_bytes().small_in_use);
+  Held h{.heap = static_cast<int64_t>(info.uordblks + info.hblkhd) + small};
   std::ifstream("/proc/self/statm") >> h.mapped;
   return h;
 }
