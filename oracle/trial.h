@@ -98,10 +98,6 @@ class Trial {
   std::map<How, std::vector<std::unique_ptr<Part>>> parts_;
   std::vector<const Part*> computed(How how, const Asked& asked);
   std::vector<const Part*> parts_with(Widening widening, Draws draws, const Asked& asked);
-  bool has_computed(How how, const Asked& asked) const;
-  // Whether it lies within the bounds that excuse nothing of eager's: those that do are wider, and take longer. False:
-  // ask them, as they are known or decide.
-  bool within_strictest(Widening widening, const Execution& got, Draws draws, const Asked& asked);
   // By the bounds, in what is not eager's bit for bit.
   std::optional<Mismatch> differs_beyond(Widening widening, const Execution& got, Draws draws);
   std::optional<Mismatch> worst_of(std::span<const Part* const> parts, const Execution& got);
