@@ -166,6 +166,8 @@ function(lenz_finish_rooms)
       add_dependencies(lenz_torch_plugin ${room})
       set_property(TARGET lenz_torch_plugin APPEND PROPERTY LINK_DEPENDS $<TARGET_FILE:${room}>)
     endforeach()
+    # Its own functions call each other without asking the loader; what it shares with the executable are variables.
+    target_link_options(lenz_torch_plugin PRIVATE LINKER:-Bsymbolic-functions)
     target_link_libraries(lenz_torch_plugin PRIVATE lenz_libtorch)
   endif()
 
