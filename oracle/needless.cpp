@@ -53,21 +53,6 @@ std::unique_ptr<Graph> without_it_and_all_of_it(const Graph& graph, NodeId from)
   return left;
 }
 
-// The same with a call for each element of what takes lists: one that nobody needs has no part in the others.
-std::unique_ptr<Graph> without_it_in_lists(const Graph& graph, NodeId from) {
-  std::unique_ptr<Graph> apart = graph.clone();
-  NodeId same = kNone;
-  std::vector<NodeId> lists;
-  for (NodeId here = graph.first(), there = apart->first(); here != kNone;
-       here = graph.node(here).next, there = apart->node(there).next) {
-    if (here == from) same = there;
-    if (here != from && graph.node(here).op->each) lists.push_back(there);
-  }
-  bool any = false;
-  for (NodeId id : lists) any |= expand_elements(*apart, id);
-  return any ? without_it_and_all_of_it(*apart, same) : nullptr;
-}
-
 // The same without writes that others write over: what they wrote nobody needs.
 std::unique_ptr<Graph> without_it_or_overwritten(const Graph& graph, NodeId from) {
   const std::vector<NodeId> unseen = overwritten(graph);
@@ -83,6 +68,23 @@ std::unique_ptr<Graph> without_it_or_overwritten(const Graph& graph, NodeId from
   }
   erase_overwritten(*left, erased);
   return same == kNone ? std::move(left) : without_it_and_all_of_it(*left, same);
+}
+
+// The same with a call for each element of what takes lists: one that nobody needs has no part in the others.
+std::unique_ptr<Graph> without_it_in_lists(const Graph& graph, NodeId from) {
+  std::unique_ptr<Graph> apart = graph.clone();
+  NodeId same = kNone;
+  std::vector<NodeId> lists;
+  for (NodeId here = graph.first(), there = apart->first(); here != kNone;
+       here = graph.node(here).next, there = apart->node(there).next) {
+    if (here == from) same = there;
+    if (here != from && graph.node(here).op->each) lists.push_back(there);
+  }
+  bool any = false;
+  for (NodeId id : lists) any |= expand_elements(*apart, id);
+  if (!any) return nullptr;
+  if (auto left = without_it_and_all_of_it(*apart, same)) return left;
+  return without_it_or_overwritten(*apart, same);  // a write of a list's element, too
 }
 
 // In the place of what reads a type alone stands what it gives: its definition, or the number that its own type says.

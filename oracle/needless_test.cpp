@@ -97,6 +97,7 @@ TEST(Needless, WhatIsWrittenOver) {
          {"aten.atan(%y, out=%w)", "aten.zero_(%w)", "aten.copy_(%x, %y)", "aten.fill_(%w, 2)"})
       EXPECT_EQ(ends(writes + "  %r = " + over + "\n  return\n"), Ending::finished) << over;
     EXPECT_EQ(ends(writes + "  %v = aten.view(%w, [1, 2])\n  %r = aten.zero_(%w)\n  return %v\n"), Ending::finished);
+    EXPECT_EQ(ends(writes + "  aten._foreach_copy_([%w], [%y])\n  return\n"), Ending::finished);
     // A part of it stays, or somebody has read it.
     EXPECT_EQ(ends(writes + "  %half = aten.slice(%x, 0, 0, 1)\n  %r = aten.zero_(%half)\n  return\n"), Ending::raised);
     EXPECT_EQ(ends(writes + "  %s = aten.sin(%x)\n  %r = aten.zero_(%x)\n  return %s\n"), Ending::raised);

@@ -1,4 +1,6 @@
 // Factors that both sides of a condition have, or all terms of one: what is not 0 goes.
+#include <algorithm>
+
 #include "compiler/base/sym_facts.h"
 #include "compiler/base/sym_overflow.h"
 
@@ -83,12 +85,21 @@ std::optional<Dim> divided(Dim dim, Dim by) {
   }
   return std::nullopt;
 }
+
+// A sum of single symbols is no product of two sums.
+bool has_products(Dim dim) {
+  SumView view(dim);
+  return std::ranges::any_of(view.terms(), [](const SymTerm& t) {
+    ProductView product(t.monomial);
+    return product.factors().size() > 1 || product.factors()[0].power > 1;
+  });
+}
 }  // namespace
 
 // The same by a sum that a positive symbol stands for: of s*t = 10*s, once s is u - 1 everywhere, there is left
 // u*t - t - 10*u + 10 = 0.
 std::optional<Dim> FactsLearner::without_solved_factor(Dim dim) const {
-  if (SumView(dim).terms().size() < 2) return std::nullopt;
+  if (SumView(dim).terms().size() < 2 || !has_products(dim)) return std::nullopt;
   const SymbolMask symbols = symbol_mask(dim);
   for (const auto run : facts_.solved_.runs())
     for (const uint32_t id : run) {

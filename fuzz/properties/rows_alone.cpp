@@ -1,6 +1,6 @@
 // In a campaign of a minute a graph of few nodes has each row once or never, and a row has modes: a reduction, a dtype
 // of its result, a flag. So each case also runs calls that stand alone, of rows by chance: some 1.4 ms each, as three
-// nodes nodes of a graph cost.
+// nodes of a graph cost.
 #include "fuzz/properties/rows_alone.h"
 
 #include "compiler/base/hash.h"
@@ -12,6 +12,7 @@
 #include "fuzz/properties/drawn_calls.h"
 #include "fuzz/properties/list.h"
 #include "oracle/call_judge.h"
+#include "oracle/dying_calls.h"
 
 namespace lenz::fuzz {
 
@@ -31,6 +32,7 @@ std::unique_ptr<Graph> drawn_alone(const OpDef& op, Chooser& choose) {
 
 std::optional<Failure> call_that_fails(std::span<const OpDef* const> rows, const Setting& setting,
                                        const std::string& scratch, int calls) {
+  const oracle::DyingCalls told_apart;  // of the least integer by -1
   RandomChooser choose(combine(setting.seed, hash_bytes("rows_alone")));
   // What rules, definitions and passes do wrong shows behind them; blame() says where it began.
   CaseRunner runner({find_property("loops_interpreted")}, scratch);
