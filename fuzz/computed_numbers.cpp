@@ -1,21 +1,23 @@
 #include "fuzz/computed_numbers.h"
 
 #include <cstdlib>
+#include <limits>
 
 namespace lenz::fuzz {
 
 namespace {
-constexpr std::string_view kSize = "aten.sym_size.int";       // op name: a number of the graph's
-constexpr std::string_view kSum = "lenz.sym_add";             // op name: others are made of it
-constexpr std::string_view kDifference = "lenz.sym_sub";      // op name: as kSum
-constexpr std::string_view kProduct = "lenz.sym_mul";         // op name: as kSum
-constexpr std::string_view kQuotient = "lenz.sym_floor_div";  // op name: as kSum
-constexpr std::string_view kRest = "lenz.sym_mod";            // op name: as kSum
-constexpr std::string_view kGreater = "lenz.sym_max";         // op name: as kSum
-constexpr std::string_view kLess = "lenz.sym_min";            // op name: as kSum
-constexpr std::string_view kFull = "aten.full";               // op name: what takes sizes
-constexpr int64_t kFar = int64_t{1} << 40;                    // no size, and none that one would hand over
-constexpr size_t kMostNumbers = 2;                            // inputs
+constexpr std::string_view kSize = "aten.sym_size.int";         // op name: a number of the graph's
+constexpr std::string_view kSum = "lenz.sym_add";               // op name: others are made of it
+constexpr std::string_view kDifference = "lenz.sym_sub";        // op name: as kSum
+constexpr std::string_view kProduct = "lenz.sym_mul";           // op name: as kSum
+constexpr std::string_view kQuotient = "lenz.sym_floor_div";    // op name: as kSum
+constexpr std::string_view kRest = "lenz.sym_mod";              // op name: as kSum
+constexpr std::string_view kGreater = "lenz.sym_max";           // op name: as kSum
+constexpr std::string_view kLess = "lenz.sym_min";              // op name: as kSum
+constexpr std::string_view kFull = "aten.full";                 // op name: what takes sizes
+constexpr std::string_view kItem = "aten._local_scalar_dense";  // op name: a number out of a tensor
+constexpr int64_t kFar = int64_t{1} << 40;                      // no size, and none that one would hand over
+constexpr size_t kMostNumbers = 2;                              // inputs
 
 ValueId called(Graph& graph, std::string_view name, std::span<const Arg> args) {
   const Resolved r = resolve(graph, name, args, {});
@@ -75,6 +77,27 @@ void compute_numbers(Growth& growth, Chooser& choose, bool outermost, const OpDe
     if (!takes || args[i].kind != ArgKind::integer || args[i].symbolic) continue;
     if (const auto computed = number(growth, choose, outermost, args[i].i)) args[i] = Arg::of_value(*computed);
   }
+}
+
+void number_of_the_run(Graph& graph, Chooser& choose, const OpDef& op, std::vector<Arg>& args) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity(), kNan = std::numeric_limits<double>::quiet_NaN();
+  // Half of these every dtype takes; behind them what halves, integers of 32 bits, floats and float8 have not.
+  constexpr double kNumbers[] = {1,          0,       -1,     2.5, 0.5,    2,    -2.5,  kInfinity, kNan, 1e-50,
+                                 -kInfinity, 70000.0, -70000, 3e9, 3.5e38, 1e39, 1e300, -1e300,    500};
+  std::vector<size_t> places;
+  for (size_t i = 0; i < args.size(); ++i) {
+    const ParamType& type = op.schema.params[i].type;
+    const bool takes = !type.list && (type.kind == ParamKind::scalar || type.kind == ParamKind::real);
+    const bool number = args[i].kind == ArgKind::real || (args[i].kind == ArgKind::integer && !args[i].symbolic);
+    if (takes && number) places.push_back(i);
+  }
+  if (places.empty()) return;
+  Arg& place = args[choose.pick(places)];
+  const Arg filled[] = {graph.context().dims({}), Arg::of_real(choose.pick(kNumbers))};
+  const Keyword wide[] = {{"dtype", Arg::of_dtype(Dtype::f64)}};
+  const Resolved full = resolve(graph, kFull, filled, wide);
+  const Arg tensor[] = {Arg::of_value(graph.node(graph.append(*full.op, full.args)).result())};
+  place = Arg::of_value(called(graph, kItem, tensor));
 }
 
 void as_long_as(Graph& graph, ValueId v) {

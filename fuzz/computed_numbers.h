@@ -12,6 +12,9 @@ namespace lenz::fuzz {
 // what its call has; it may get a few that are numbers.
 void compute_numbers(Growth& growth, Chooser& choose, bool outermost, const OpDef& op, std::vector<Arg>& args);
 
+// One number among a call's arguments becomes one that only the run knows: what decides steps, what a dtype can't hold.
+void number_of_the_run(Graph& graph, Chooser& choose, const OpDef& op, std::vector<Arg>& args);
+
 // A tensor as long as another one of which only the run knows how long it is.
 void as_long_as(Graph& graph, ValueId v);
 

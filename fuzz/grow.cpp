@@ -318,9 +318,11 @@ class Grower {
   }
 
   void hazards(Growth& growth) {
-    grow_hazards(
-        growth, c_, pool_, options_.writes,
-        [&](const OpDef& op, ValueId operand, std::optional<ValueId> beside) { call_on(growth, op, operand, beside); });
+    auto call = [&](const OpDef& op, ValueId operand, std::optional<ValueId> beside) {
+      call_on(growth, op, operand, beside);
+    };
+    if (options_.random && growth.habits.random && c_.below(4) == 3) return grow_draws(growth, c_, pool_, call);
+    grow_hazards(growth, c_, pool_, options_.writes, call);
   }
 
   void replace_operand(Growth& growth, std::vector<Arg>& args) {
@@ -369,6 +371,8 @@ class Grower {
         // undone.
         if (op.has(Trait::elementwise)) graph.erase(appended(growth, op, args));
         compute_numbers(growth, c_, &graph == graph_.get(), op, args);
+      } else if (c_.below(16) == 15) {
+        number_of_the_run(graph, c_, op, args);
       }
       made(growth, appended(growth, op, args));
     } catch (const UserError&) {

@@ -459,6 +459,49 @@ TEST(Grow, ReadsAndWritesOneMemoryInSeveralPlaces) {
   EXPECT_GT(met, 25u);
 }
 
+// rand, rand, bernoulli of the first: what changes places with the draw between them draws something else.
+TEST(Grow, DrawsReadWhatAnotherDrewBeforeTheLast) {
+  int found = 0;
+  for (uint64_t i = 0; i < 3000; ++i) {
+    const Case c = draw_case(29, i, pool());
+    std::vector<NodeId> draws;
+    c.graph->for_each_node([&](NodeId id) {
+      const Node& node = c.graph->node(id);
+      if (!node.op->has(Trait::random)) return;
+      const bool reads =
+          draws.size() > 1 && std::ranges::any_of(std::span(draws).first(draws.size() - 1), [&](NodeId by) {
+            return std::ranges::any_of(node.arguments(), [&](const Arg& a) {
+              return a.is_value() && c.graph->value(a.value()).producer == by;
+            });
+          });
+      found += reads;
+      draws.push_back(id);
+    });
+  }
+  EXPECT_GT(found, 5);
+}
+
+TEST(Grow, NumbersOfTheRunDecideAndAreHuge) {
+  std::set<std::string> huge;  // ops that are given one
+  int numbers = 0;
+  for (uint64_t i = 0; i < 4000; ++i) {
+    const Case c = draw_case(31, i, pool());
+    c.graph->for_each_node([&](NodeId id) {
+      for (const Arg& a : c.graph->node(id).arguments()) {
+        if (!a.is_value() || c.graph->type(a.value()).kind != TypeKind::sym_float) continue;
+        ++numbers;
+        const NodeId item = c.graph->value(a.value()).producer;
+        if (item == kNone || !c.graph->node(item).args[0].is_value()) continue;
+        const NodeId full = c.graph->value(c.graph->node(item).args[0].value()).producer;
+        if (full == kNone || c.graph->node(full).op->full_name != "aten.full") continue;
+        if (std::abs(c.graph->node(full).args[1].real()) > 60000) huge.insert(c.graph->node(id).op->full_name);
+      }
+    });
+  }
+  EXPECT_GT(numbers, 100);
+  EXPECT_GT(huge.size(), 20u);
+}
+
 TEST(Setting, ReadsWhatItWrites) {
   Setting s{
       .values = oracle::Values::special, .seed = 77, .sizes = "s0=4,s1=2", .passes = "-dead_code", .target = "avx2"};

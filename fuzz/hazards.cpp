@@ -1,6 +1,7 @@
 #include "fuzz/hazards.h"
 
 #include <algorithm>
+#include <array>
 
 namespace lenz::fuzz {
 
@@ -43,6 +44,23 @@ void grow_hazards(Growth& growth, Chooser& choose, const Pool& pool, bool write,
     call(*choose.pick(rows), look, writes ? read : std::nullopt);
     if (const ValueId made = growth.values.back(); !writes && graph.storage(made) != graph.storage(memory)) read = made;
     writes = write && (choose.below(4) == 3 ? writes : !writes);
+  }
+}
+
+void grow_draws(Growth& growth, Chooser& choose, const Pool& pool, const CallWith& call) {
+  const Graph& graph = *growth.graph;
+  const auto& rows = pool.pure[static_cast<size_t>(Family::random)];
+  std::vector<ValueId> from;
+  for (const ValueId v : growth.values)
+    if (graph.type(v).is_tensor() && is_floating(graph.type(v).dtype) && graph.type(v).rank() > 0) from.push_back(v);
+  if (rows.empty() || from.empty()) return;
+  std::vector<ValueId> read{choose.pick(from)};
+  const std::array again{choose.pick(rows), choose.pick(rows)};  // one row that draws twice shows more than two rows
+  for (uint64_t left = 3 + choose.below(2); left > 0; --left) {
+    call(*choose.pick(again), choose.pick(read), std::nullopt);
+    const ValueId made = growth.values.back();
+    const Type& t = graph.type(made);
+    if (t.is_tensor() && is_floating(t.dtype) && std::ranges::find(read, made) == read.end()) read.push_back(made);
   }
 }
 

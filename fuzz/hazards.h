@@ -12,4 +12,7 @@ namespace lenz::fuzz {
 using CallWith = std::function<void(const OpDef& op, ValueId operand, std::optional<ValueId> beside)>;
 void grow_hazards(Growth& growth, Chooser& choose, const Pool& pool, bool write, const CallWith& call);
 
+// Draws beside each other, of which some read what others drew: none may take another's turn in the stream.
+void grow_draws(Growth& growth, Chooser& choose, const Pool& pool, const CallWith& call);
+
 }  // namespace lenz::fuzz
