@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "fuzz/properties/sizes.h"
+#include "fuzz/properties/users_way.h"
+
 namespace lenz::fuzz {
 
 std::span<const Property> properties() {

@@ -7,7 +7,6 @@ namespace lenz::fuzz {
 
 Property text_round_trip();
 Property broken_text();
-Property sizes();
 Property structure();
 Property drawn_calls();
 Property broken_calls();
@@ -17,7 +16,6 @@ Property all_passes();
 Property pass_alone();
 Property settled();
 Property passes_off();
-Property users_way();
 Property loops_interpreted();
 Property fused();
 Property realised();

@@ -7,7 +7,6 @@
 #include "compiler/graph/text.h"
 #include "compiler/graph/verify.h"
 #include "compiler/ops/op_table.h"
-#include "fuzz/properties/list.h"
 #include "fuzz/properties/texts.h"
 
 namespace lenz::fuzz {

@@ -9,6 +9,7 @@
 
 #include "compiler/base/chooser.h"
 #include "compiler/base/sym.h"
+#include "fuzz/property.h"
 
 namespace lenz::fuzz {
 
@@ -57,5 +58,7 @@ struct WrongSizes {
 };
 // Of a graph with such facts: that it is valid, and what it makes of a few expressions and conditions.
 WrongSizes wrong_sizes(Chooser& choose);
+
+Property sizes();
 
 }  // namespace lenz::fuzz

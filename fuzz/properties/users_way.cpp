@@ -7,7 +7,6 @@
 #include "compiler/loops/text.h"
 #include "compiler/schedule/proved.h"
 #include "compiler/schedule/realise.h"
-#include "fuzz/properties/list.h"
 
 namespace lenz::fuzz {
 
