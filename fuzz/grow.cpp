@@ -321,7 +321,8 @@ class Grower {
     auto call = [&](const OpDef& op, ValueId operand, std::optional<ValueId> beside) {
       call_on(growth, op, operand, beside);
     };
-    if (options_.random && growth.habits.random && c_.below(4) == 3) return grow_draws(growth, c_, pool_, call);
+    if (options_.random && growth.habits.families[static_cast<size_t>(Family::random)] && c_.below(4) == 3)
+      return grow_draws(growth, c_, pool_, call);
     grow_hazards(growth, c_, pool_, options_.writes, call);
   }
 

@@ -1,7 +1,6 @@
 #include "fuzz/hazards.h"
 
 #include <algorithm>
-#include <array>
 
 namespace lenz::fuzz {
 
@@ -55,7 +54,8 @@ void grow_draws(Growth& growth, Chooser& choose, const Pool& pool, const CallWit
     if (graph.type(v).is_tensor() && is_floating(graph.type(v).dtype) && graph.type(v).rank() > 0) from.push_back(v);
   if (rows.empty() || from.empty()) return;
   std::vector<ValueId> read{choose.pick(from)};
-  const std::array again{choose.pick(rows), choose.pick(rows)};  // one row that draws twice shows more than two rows
+  const std::vector<const OpDef*> again{choose.pick(rows),
+                                        choose.pick(rows)};  // one row that draws twice shows more than two rows
   for (uint64_t left = 3 + choose.below(2); left > 0; --left) {
     call(*choose.pick(again), choose.pick(read), std::nullopt);
     const ValueId made = growth.values.back();
