@@ -260,6 +260,7 @@ WrongSizes wrong_sizes_of(Chooser& choose, const PlainFacts& known, Graph& graph
     const Truth turned = otherwise == Truth::yes ? Truth::no : otherwise == Truth::no ? Truth::yes : Truth::unknown;
     if (std::string text = wrong_truth(known, cond, turned); !text.empty()) return {"negation", text};
     // A question that facts leave open makes a guard: what is proved behind it holds where it does.
+    graph.assumptions.restart();
     const bool taken = graph.assumptions.decide(asked);
     PlainFacts guarded = known;
     std::erase_if(guarded.points, [&](const SizePoint& p) { return cond.at(p) != taken; });
@@ -268,7 +269,6 @@ WrongSizes wrong_sizes_of(Chooser& choose, const PlainFacts& known, Graph& graph
     const Truth truth = graph.assumptions.prove(parse_cond(next.text(), pool));
     if (std::string text = wrong_truth(guarded, next, truth); !text.empty())
       return {"guard", text + "behind " + std::string(taken ? "" : "not ") + cond.text()};
-    graph.assumptions.restart();
   }
   return {};
 }
