@@ -290,7 +290,8 @@ class Expander : TextCursor<Expander> {
     };
     const bool minus = op == '-' && a.kind == ArgKind::integer && a.i == 0;  // which keeps -0.0
     const Arg both[] = {minus ? tensor(b) : tensor(a), minus ? Arg::none() : tensor(b)};
-    const Arg result = minus ? values_.insert("aten.neg", {both, 1})[0] : values_.insert(name, both)[0];  // op name
+    const Arg result = minus ? values_.insert("aten.neg", {both, 1})[0]  // op name: as above
+                             : values_.insert(name, both)[0];
     return values_.insert("aten._local_scalar_dense", {&result, 1})[0];  // op name: as a number
   }
   Arg arithmetic(char op, const Arg& a, const Arg& b, bool live) {

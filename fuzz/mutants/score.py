@@ -48,7 +48,7 @@ class Runner:
 
     def lenz_says(self, fault, *arguments, limit):
         # Written faults have a stage to blame, and controls are other policies: both are asked what is right alone.
-        if arguments[0] == "fuzz" and self.options.faults == "written":
+        if arguments[0] == "fuzz" and (self.options.faults == "written" or self.options.by_results):
             arguments = (*arguments, "--no-decisions")
         return subprocess.run([self.lenz, *map(str, arguments)], env={**os.environ, "LENZ_FAULT": str(fault)},
                               capture_output=True, text=True, check=False, timeout=limit)
@@ -314,6 +314,8 @@ def main():
     parser.add_argument("--folder", type=Path, default=ROOT / "build/mutants")
     parser.add_argument("--build", type=Path, default=ROOT / "build")
     parser.add_argument("--planted", action="store_true", help="the build in --folder has the faults already: made elsewhere, say")
+    parser.add_argument("--by-results", action="store_true",
+                        help="of those made mechanically: without the baseline of decisions, by what is wrong alone")
     parser.add_argument("--json", action="store_true", help="the scoreboard as JSON")
     parser.add_argument("--controls", action="store_true", help="the controls alone, for --cases of all of them together (10^6)")
     parser.add_argument("--limit", type=int, default=3000, help="of --controls: seconds, after which it ends whatever was asked")

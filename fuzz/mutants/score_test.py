@@ -121,7 +121,7 @@ class Hangs(unittest.TestCase):
             lenz.write_text(FUZZER.format(hangs=hangs, campaign=campaign, alone=alone))
             lenz.chmod(0o755)
             options = argparse.Namespace(faults="written", seconds=2, cases=0, seed=1, reduce_seconds=1)
-            with mock.patch.multiple(score, BATCH=3, ALONE=1, PATIENCE=-5):
+            with mock.patch.multiple(score, BATCH=3, ALONE=1, PATIENCE=-1):
                 return score.Runner(str(lenz), options).score({"id": 1})
 
     def test_a_pause_is_no_find(self):
