@@ -30,6 +30,14 @@ void refuse_complex(Infer& in, const Type& t) {
 
 bool is_real_number(const Arg& a) { return a.kind == ArgKind::real; }
 bool is_complex_number(const Arg& a) { return a.kind == ArgKind::complex; }
+
+// Real numbers that eager makes of complex ones: they are complex first, and copied; into a complex `out` they are
+// written as they come.
+TensorType complex_first(Infer& in, const Type& self) {
+  const Dtype real = to_real(self.dtype);
+  const bool direct = in.op().variant == VariantKind::out && is_complex(in.tensor("out").dtype);
+  return direct ? step(in, self.tensor(), real) : contiguous_tensor(real, self.sizes(), self.device);
+}
 }  // namespace
 
 void abs(Infer& in) {
@@ -44,18 +52,15 @@ void abs(Infer& in) {
   if (in.op().variant == VariantKind::in_place) in.raise("complex numbers have no absolute value in place");
   if (out && is_complex(in.tensor("out").dtype) && in.tensor("out").dtype != self.dtype)
     in.raise("a complex `out` must have the operand's dtype");
-  Dtype real = to_real(self.dtype);
-  in.result(out ? contiguous_tensor(real, self.sizes(), self.device) : like(in, self, real));
+  if (!out) return in.result(like(in, self, to_real(self.dtype)));
+  in.result(complex_first(in, self));
 }
 
 void angle(Infer& in) {
   const Type& self = in.tensor(0);
   require_dtype(in, self.dtype);
   if (!is_complex(self.dtype)) return float_dtype(in);
-  const Dtype real = to_real(self.dtype);
-  // Of complex numbers the angles are complex first, and copied; into a complex `out` they are written as they come.
-  const bool direct = in.op().variant == VariantKind::out && is_complex(in.tensor("out").dtype);
-  in.result(direct ? step(in, self.tensor(), real) : contiguous_tensor(real, self.sizes(), self.device));
+  in.result(complex_first(in, self));
 }
 
 void predicate(Infer& in) {
