@@ -9,8 +9,10 @@ namespace lenz {
 // Dim $d of the input $size long, of the result $osize, $s its factor or none: input's elements per element, `scale`.
 #define LENZ_SIZES(from) \
   "$size = size(" from ", $d + 2) $osize = size(%out, $d + 2) $s = at($scales, $d) $o = at($i, $d + 2) "
-#define LENZ_RATIO                                        \
-  "if given($s) and $s > 0 { scale = to(1.0 / $s, $t) } " \
+#define LENZ_RATIO                                                             \
+  "if given($s) and not is_constant($s) { "                                    \
+  "  scale = where($s > 0, to(1.0 / $s, $t), to($size, $t) / to($osize, $t)) " \
+  "} else if given($s) and $s > 0 { scale = to(1.0 / $s, $t) } "               \
   "else { scale = to($size, $t) / to($osize, $t) } "
 #define LENZ_SCALE                                             \
   "if $align_corners { "                                       \
@@ -189,6 +191,8 @@ inline constexpr std::string_view kTrilinear3dLoops =
                                   "  %place[$o, $k] = minimum(first + $k, $size - 1) "                          \
                                   "} ")
 
+// How many elements a place looks at is a size, which a factor that only the run knows can't say.
+#define LENZ_REACH_KNOWN "each $s in [$scales_h, $scales_w] { if given($s) and not is_constant($s) { extern() } } "
 #define LENZ_TRIANGLE "where(x < 1, 1 - x, 0)"
 #define LENZ_CUBIC(a) "where(x < 1, " LENZ_NEAR("x", a) ", where(x < 2, " LENZ_FAR("x", a) ", 0))"
 #define LENZ_BY_DTYPE(bytes, floats) "if dtype(%self) == u8 { " bytes " } else { " floats " }"
@@ -197,12 +201,13 @@ inline constexpr std::string_view kBilinear2dLoops =
 inline constexpr std::string_view kBicubic2dLoops =
     LENZ_BY_DTYPE(LENZ_NARROW_BYTES("4", "", LENZ_CUBIC("-0.75")), LENZ_BICUBIC);
 inline constexpr std::string_view kBilinearAaLoops =
-    LENZ_BY_DTYPE(LENZ_WIDE_BYTES("2", LENZ_TRIANGLE), LENZ_ANTIALIASED("2", LENZ_TRIANGLE));
+    LENZ_REACH_KNOWN LENZ_BY_DTYPE(LENZ_WIDE_BYTES("2", LENZ_TRIANGLE), LENZ_ANTIALIASED("2", LENZ_TRIANGLE));
 inline constexpr std::string_view kBicubicAaLoops =
-    LENZ_BY_DTYPE(LENZ_WIDE_BYTES("4", LENZ_CUBIC("-0.5")), LENZ_ANTIALIASED("4", LENZ_CUBIC("-0.5")));
+    LENZ_REACH_KNOWN LENZ_BY_DTYPE(LENZ_WIDE_BYTES("4", LENZ_CUBIC("-0.5")), LENZ_ANTIALIASED("4", LENZ_CUBIC("-0.5")));
 #undef LENZ_BY_DTYPE
 #undef LENZ_CUBIC
 #undef LENZ_TRIANGLE
+#undef LENZ_REACH_KNOWN
 #undef LENZ_NARROW_BYTES
 #undef LENZ_WIDE_BYTES
 #undef LENZ_BYTES
