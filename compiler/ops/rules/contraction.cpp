@@ -48,27 +48,37 @@ TensorType batched_product(Infer& in, const Type& a, const Type& b) {
 }  // namespace
 
 namespace {
-bool is_zero_number(const Arg& number) {
+bool is_zero_number(const Arg& number) {  // and known to be
   return number.kind == ArgKind::complex ? *number.complex_value == 0.0
          : number.kind == ArgKind::real  ? number.d == 0
-                                         : number.i == 0;
+                                         : !number.is_value() && number.i == 0;
+}
+
+// Where eager does one thing for beta = 0 and another for the rest.
+void require_known_beta(Infer& in) {
+  if (in.arg("beta").is_value())
+    throw Unsupported(in.op().full_name + ": no products, and a beta that only the run knows to be 0");
 }
 
 // Where no products are summed eager scales `self`.
 bool scales_integers_by_a_real(Infer& in, const TensorType& product) {
   const Arg& beta = in.arg("beta");
-  return !is_inexact(product.dtype) && beta.kind == ArgKind::real && beta.d != 0;
+  return !is_inexact(product.dtype) && is_floating(number_operand(in, beta).number) && !is_zero_number(beta);
 }
-constexpr std::string_view kIntegralBeta = "integers need an integral beta";
+void refuse_beta(Infer& in) {
+  require_known_beta(in);
+  in.raise("integers need an integral beta");
+}
 void require_integral_beta(Infer& in, const TensorType& product, Dim inner) {
-  if (scales_integers_by_a_real(in, product) && in.is_zero(inner) && !in.is_zero(numel(product.sizes)))
-    in.raise(kIntegralBeta);
+  if (scales_integers_by_a_real(in, product) && in.is_zero(inner) && !in.is_zero(numel(product.sizes))) refuse_beta(in);
 }
 // For one number of float8 eager has no kernel that does.
 void require_kernel_for_float8(Infer& in, const TensorType& product, Dim inner) {
   if (!is_float8(product.dtype) || is_zero_number(in.arg("beta"))) return;
-  if (in.is_one(product.sizes[0]) && in.is_one(product.sizes[1]) && in.is_zero(inner))
+  if (in.is_one(product.sizes[0]) && in.is_one(product.sizes[1]) && in.is_zero(inner)) {
+    require_known_beta(in);
     in.raise("not implemented for one number of float8 and no products");
+  }
 }
 }  // namespace
 
@@ -101,7 +111,7 @@ void addbmm(Infer& in) {
   TensorType product = fresh(a, {a.sizes()[1], b.sizes()[2]});
   broadcasts_to(in, in.tensor("self"), product);
   // Of no batches it is self alone that is scaled, be there elements or not.
-  if (scales_integers_by_a_real(in, product) && in.is_zero(a.sizes()[0])) in.raise(kIntegralBeta);
+  if (scales_integers_by_a_real(in, product) && in.is_zero(a.sizes()[0])) refuse_beta(in);
   require_integral_beta(in, product, a.sizes()[2]);
   require_kernel_for_float8(in, product, a.sizes()[0] * a.sizes()[2]);
   in.result(product);
@@ -127,6 +137,7 @@ void addmv(Infer& in) {
   const bool expands = DimVec(self.sizes()) == product.sizes || in.op().variant == VariantKind::in_place ||
                        is_zero_number(in.arg("beta"));
   if (!expands && (in.is_zero(mat.sizes()[0]) || in.is_zero(mat.sizes()[1]))) {
+    require_known_beta(in);
     if (in.op().variant == VariantKind::out)
       throw Unsupported(in.op().full_name + ": of an empty matrix eager resizes `out` twice, and forgets its strides");
     product = contiguous_tensor(self.dtype, self.sizes(), self.device);
@@ -162,9 +173,9 @@ void outer(Infer& in) {
 namespace {
 void require_integral_factors(Infer& in, Dtype result) {
   for (std::string_view param : {"alpha", "beta"}) {
-    const Arg& factor = in.arg(param);
-    if (factor.kind == ArgKind::real && !is_inexact(result)) in.raise("integers need integral factors");
-    if (factor.kind == ArgKind::boolean && result != Dtype::b8) in.raise("boolean factors are for boolean results");
+    const Dtype factor = number_operand(in, in.arg(param)).number;  // of one that only the run knows too
+    if (is_floating(factor) && !is_inexact(result)) in.raise("integers need integral factors");
+    if (factor == Dtype::b8 && result != Dtype::b8) in.raise("boolean factors are for boolean results");
   }
 }
 }  // namespace

@@ -28,7 +28,6 @@ void refuse_complex(Infer& in, const Type& t) {
   if (is_complex(t.dtype)) in.raise("not supported for complex numbers");
 }
 
-bool is_real_number(const Arg& a) { return a.kind == ArgKind::real; }
 bool is_complex_number(const Arg& a) { return a.kind == ArgKind::complex; }
 
 // Real numbers that eager makes of complex ones: they are complex first, and copied; into a complex `out` they are
@@ -228,10 +227,10 @@ void mvlgamma(Infer& in) {
 
 namespace {
 void check_alpha(Infer& in, Dtype common) {
-  const Arg& alpha = in.arg("alpha");
-  if (alpha.kind == ArgKind::boolean && common != Dtype::b8) in.raise("a boolean alpha is for boolean results only");
-  if (is_real_number(alpha) && !is_inexact(common)) in.raise("integers need an integral alpha");
-  if (is_complex_number(alpha) && !is_complex(common)) in.raise("a complex alpha is for complex results only");
+  const Dtype alpha = number_operand(in, in.arg("alpha")).number;  // of one that only the run knows too
+  if (alpha == Dtype::b8 && common != Dtype::b8) in.raise("a boolean alpha is for boolean results only");
+  if (is_floating(alpha) && !is_inexact(common)) in.raise("integers need an integral alpha");
+  if (is_complex(alpha) && !is_complex(common)) in.raise("a complex alpha is for complex results only");
 }
 
 // Eager adds what it multiplies by the negative alpha.
