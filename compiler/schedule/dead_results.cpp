@@ -25,6 +25,8 @@ std::optional<Combine> of_values_alone(Combine combine) {
   }
 }
 
+}  // namespace
+
 void drop_dead_instructions(Nest& nest) {
   std::vector<bool> used(nest.body.size());
   for (const Store& s : nest.stores) {
@@ -61,8 +63,6 @@ void drop_dead_instructions(Nest& nest) {
     if (s.mask != kNone) s.mask = numbers[s.mask];
   }
 }
-
-}  // namespace
 
 void drop_dead_results(loops::Program& program) {
   const Uses uses = uses_of(program);

@@ -11,4 +11,7 @@ namespace lenz::schedule {
 // its index becomes the greatest, if nobody asks for the index.
 void drop_dead_results(loops::Program& program);
 
+// What no store needs, as above.
+void drop_dead_instructions(loops::Nest& nest);
+
 }  // namespace lenz::schedule

@@ -6,6 +6,7 @@
 #include "compiler/loops/verify.h"
 #include "compiler/schedule/addresses.h"
 #include "compiler/schedule/collapse.h"
+#include "compiler/schedule/dead_results.h"
 
 namespace lenz::schedule {
 
@@ -145,6 +146,8 @@ Nest KernelMaker::merged(size_t phase) {
     first = false;
     add_member(writer, m, with);
   }
+  // A member that nobody reads was a nest beside others, which goes on: what it alone loads and computes does not.
+  drop_dead_instructions(made);
   return made;
 }
 

@@ -92,6 +92,14 @@ TEST(Decisions, BytesAreCountedFromTheLoops) {
             8 * (800 + 100.0));
 }
 
+// Of joined nests as well: a polynomial whose size alone is drawn by is computed by nobody.
+TEST(Decisions, NothingIsReadForNestsThatNobodyReads) {
+  constexpr std::string_view kUnread =
+      "graph @g(%x: i64[]) {\n  %a = aten.full([], 0.0)\n  %n: float = aten._local_scalar_dense(%a)\n"
+      "  %p = aten.special_shifted_chebyshev_polynomial_w(%n, %x)\n  %u = aten.uniform(%p)\n  return %a\n}\n";
+  EXPECT_EQ(costs(kUnread, true).moved, 4);
+}
+
 TEST(Decisions, MemoryIsCountedNodeByNode) {
   runtime::MemoryPlan plan;
   auto add = [&](int64_t bytes, uint32_t first, uint32_t last) {
