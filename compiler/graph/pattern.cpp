@@ -29,7 +29,12 @@ std::optional<size_t> rank_for_dims(const Graph& graph, const OpDef& op, std::sp
   }
   if (type && type->kind == TypeKind::list && type->count) type = type->elements()[0];
   if (!type || !type->is_tensor()) return std::nullopt;
-  return std::max<size_t>(type->rank(), 1);
+  const size_t rank = std::max<size_t>(type->rank(), 1);
+  // Beside a greater operand dims may count in what both are broadcast to: cosine_similarity.
+  for (const Arg& a : args)
+    if (!op.dims_of_result && a.is_value() && graph.type(a.value()).is_tensor() && graph.type(a.value()).rank() > rank)
+      return std::nullopt;
+  return rank;
 }
 
 namespace {
