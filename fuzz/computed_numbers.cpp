@@ -87,7 +87,8 @@ void number_of_the_run(Graph& graph, Chooser& choose, const OpDef& op, std::vect
   std::vector<size_t> places;
   for (size_t i = 0; i < args.size(); ++i) {
     const ParamType& type = op.schema.params[i].type;
-    const bool takes = !type.list && (type.kind == ParamKind::scalar || type.kind == ParamKind::real);
+    // What is a float alone says where eager reads, or how it draws (scales, probabilities): of any number it may not.
+    const bool takes = !type.list && type.kind == ParamKind::scalar;
     const bool number = args[i].kind == ArgKind::real || (args[i].kind == ArgKind::integer && !args[i].symbolic);
     if (takes && number) places.push_back(i);
   }
