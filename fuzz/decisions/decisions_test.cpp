@@ -7,6 +7,7 @@
 
 #include "compiler/driver/compile.h"
 #include "compiler/graph/text.h"
+#include "compiler/ops/eager_processor.h"
 #include "compiler/ops/op_table.h"
 #include "compiler/schedule/realise.h"
 #include "fuzz/properties/list.h"
@@ -131,6 +132,21 @@ TEST(Decisions, AFeatureOfTheCompilerThatIsLostIsSeen) {
   EXPECT_EQ(drift(fixed, baseline().at(fixed.name), now).text, "");
   now.erase("dead_code/node");
   EXPECT_EQ(drift(fixed, baseline().at(fixed.name), now).stage, "dead_code");
+}
+
+// Eager's layouts are other ones on some processors; what is held against a committed text is not.
+TEST(Decisions, AreTheSameOnEveryProcessor) {
+  constexpr std::string_view kThings[] = {"aten.convolution",
+                                          "regressions/half_floats_in_three_dims_lie_as_they_did.lenz"};
+  for (const bool computes_in_half : {false, true}) {
+    const InPlaceOfEagersProcessor other({computes_in_half});
+    EXPECT_EQ(eager_processor().computes_in_half, computes_in_half);
+    for (const std::string_view name : kThings) {
+      const Fixed& fixed = *std::ranges::find(fixed_things(), name, &Fixed::name);
+      EXPECT_EQ(drift(fixed, baseline().at(fixed.name), fixed.facts()).text, "");
+    }
+    EXPECT_EQ(eager_processor().computes_in_half, computes_in_half);
+  }
 }
 
 }  // namespace

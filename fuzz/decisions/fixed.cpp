@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "compiler/base/hash.h"
+#include "compiler/ops/eager_processor.h"
 #include "compiler/ops/op_table.h"
 #include "fuzz/decisions/texts.h"
 #include "fuzz/from_corpus.h"
@@ -26,6 +27,7 @@ void add_drawn(std::vector<Fixed>& all, std::string_view text) {
 }  // namespace
 
 Facts Fixed::facts() const {
+  const InPlaceOfEagersProcessor one_for_all({.computes_in_half = false});
   if (kind == row) return facts_of(*op);
   if (kind == scalar) return facts_of(*scalar_row);
   if (kind == refusal) return facts_of_refusal(std::string(text));

@@ -1,5 +1,6 @@
 // Result types of convolutions and of their gradients.
 #include "compiler/ops/decompose.h"
+#include "compiler/ops/eager_processor.h"
 #include "compiler/ops/rules/contraction.h"
 #include "compiler/ops/rules/elementwise.h"
 #include "compiler/ops/rules/layout.h"
@@ -29,8 +30,7 @@ const Type& with_row(Infer& in, const Type& t, bool make_contiguous) {
 // In 3-D only oneDNN's kernels write what lies otherwise. Those for f16 are there where the processor computes in it,
 // so that eager's layouts, too, hang on the machine.
 bool has_kernel_in_3d(Dtype dtype) {
-  static const bool computes_in_half = __builtin_cpu_supports("avx512fp16") != 0;
-  return dtype == Dtype::f32 || dtype == Dtype::bf16 || (dtype == Dtype::f16 && computes_in_half);
+  return dtype == Dtype::f32 || dtype == Dtype::bf16 || (dtype == Dtype::f16 && eager_processor().computes_in_half);
 }
 
 // Whether eager takes that kernel: in f32 where several groups or images, many elements or a kernel of more than 3 by 3

@@ -1,0 +1,27 @@
+// On which processor eager runs, as far as its results lie otherwise there: strides that a rule tells hang on it.
+// Thread-safety: reading is safe anywhere; who puts another in its place does so alone.
+#pragma once
+
+namespace lenz {
+
+struct EagerProcessor {
+  bool computes_in_half = false;  // has kernels of its own for f16 in 3-D
+};
+
+// That of this machine, unless another one is in its place.
+EagerProcessor eager_processor();
+
+// Rules tell what is told on that processor while this lives: what is held against a committed text has to be the same
+// on every machine.
+class InPlaceOfEagersProcessor {
+ public:
+  explicit InPlaceOfEagersProcessor(EagerProcessor processor);
+  ~InPlaceOfEagersProcessor();
+  InPlaceOfEagersProcessor(const InPlaceOfEagersProcessor&) = delete;
+  InPlaceOfEagersProcessor& operator=(const InPlaceOfEagersProcessor&) = delete;
+
+ private:
+  EagerProcessor before_;
+};
+
+}  // namespace lenz
