@@ -1,5 +1,6 @@
 """Legal changes of the compiler, asked for many cases: nothing that fails with one awake may hold with it asleep.
 
+Each is asked of the cheapest property in which it changes anything (`live_in` of written.toml), with which a second has most cases.
 The cases are dealt out in pieces, to every control in turn, so that whenever the time is up all were asked alike."""
 
 import concurrent.futures
@@ -40,7 +41,7 @@ class Asking:
                 done = self.runner.lenz_says(
                     asked.control["id"], "fuzz", "--cases", cases, "--time", f"{left}s", "--first", first, "--seed",
                     self.runner.options.seed, "--workers", 1, "--out", out, "--reductions", 0, "--json",
-                    *self.runner.left_out(first), limit=left + PATIENCE)
+                    "--only", asked.control["live_in"], *self.runner.left_out(first), limit=left + PATIENCE)
                 report = json.loads(done.stdout)
             except (subprocess.TimeoutExpired, json.JSONDecodeError):
                 with self.lock:
@@ -88,7 +89,8 @@ def ask(runner, board, controls, says):
                   "others": a.others, "stage": None, "right": None, "reduced": None, "text": a.kills[0]["text"] if a.kills else None}
         board.write(a.control, result)
         unanswered = f", {a.unanswered} campaigns without an answer" if a.unanswered else ""
-        print(f"{a.control['name']}: {'KILLED' if a.kills else 'survives'} {a.cases} cases, {a.others} fail anyway{unanswered}", file=says)
+        outcome = "KILLED" if a.kills else "survives"
+        print(f"{a.control['name']}: {outcome} {a.cases} cases of {a.control['live_in']}, {a.others} fail anyway{unanswered}", file=says)
         for kill in a.kills:
             print(f"  case {kill['number']} of seed {runner.options.seed}: {kill['by']}", file=says)
     killed = sum(1 for a in asking.all if a.kills)

@@ -102,15 +102,18 @@ class FailAnyway(unittest.TestCase):
         written = []
         board = argparse.Namespace(write=lambda control, result: written.append((control["name"], result)))
         said = io.StringIO()
-        asked = [{"id": 0, "name": "legal"}, {"id": 7, "name": "illegal"}]
+        asked = [{"id": 0, "name": "legal", "live_in": "fused"}, {"id": 7, "name": "illegal", "live_in": "structure"}]
         self.assertEqual(controls.ask(self.runner, board, asked, said), 1)
         self.assertEqual([(name, r["killed"], r["cases"]) for name, r in written], [("legal", False, 4), ("illegal", True, 4)])
         self.assertIn("controls: 1 of 2 killed, in 8 cases", said.getvalue())
+        for awake, alone in ("0 ", "fused"), ("7 ", "structure"):
+            campaigns = [line for line in self.log.read_text().splitlines() if line.startswith(awake)]
+            self.assertTrue(campaigns and all(f"--only {alone}" in line for line in campaigns), campaigns)
 
     def test_no_control_is_asked_when_the_time_is_up(self):
         self.runner.options.limit = 0
         board = argparse.Namespace(write=lambda *_: None)
-        self.assertEqual(controls.ask(self.runner, board, [{"id": 7, "name": "illegal"}], io.StringIO()), 0)
+        self.assertEqual(controls.ask(self.runner, board, [{"id": 7, "name": "illegal", "live_in": "fused"}], io.StringIO()), 0)
         self.assertFalse(self.log.exists())
 
 

@@ -72,6 +72,12 @@ class Written(unittest.TestCase):
             self.assertTrue(fault["blame"], fault["name"])
             self.assertLessEqual(set(fault["blame"]), stages, fault["name"])
 
+    def test_controls_name_a_property_to_ask(self):
+        asked = set(re.findall(r'return \{(?:\.name = )?"(\w+)"', "".join(p.read_text() for p in (ROOT / "fuzz/properties").glob("*.cpp"))))
+        for fault in self.faults:
+            if fault["kind"] == "control":
+                self.assertIn(fault["live_in"], asked, fault["name"])
+
     def test_texts_are_texts(self):
         """Words of a text that end with its literal in the source, say, would never pass by where texts do."""
         for entry in tomllib.loads(written.LIST.read_text())["fault"]:
