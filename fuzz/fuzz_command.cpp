@@ -426,6 +426,11 @@ ExitCode reduce_command(std::span<const std::string> args) {
     return ExitCode::not_covered;
   }
   std::fprintf(stderr, "%s fails: %s\n", file.c_str(), failure->key().c_str());
+  if (auto beside = drawn_beside(*failure)) {
+    std::fprintf(stderr, "that is of a graph that it draws: %s\n", beside->failure.key().c_str());
+    c = std::move(beside->by);
+    failure = std::move(beside->failure);
+  }
   options.progress = [](size_t evaluations, size_t nodes) {
     std::fprintf(stderr, "  %zu runs: %zu nodes\n", evaluations, nodes);
   };

@@ -43,6 +43,8 @@ struct Failure {
   std::string detail;        // for people
   std::string values = {};   // the kind of values that it takes, if it is not the setting's
   std::string without = {};  // passes that it takes to be left out: "-noop_removal,-dead_code"
+  // Of a graph that the case draws beside its own: that case, and the property that it fails with by itself.
+  std::string inner = {}, inner_property = {};
 
   // What the failure is called, before and after reduction: `ops` are the reduced graph's.
   std::string key() const { return property + " | " + stage + " | " + symptom; }

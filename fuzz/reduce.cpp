@@ -14,13 +14,13 @@ using Clock = std::chrono::steady_clock;
 
 std::string packed(const std::optional<Failure>& f) {
   if (!f) return {};
-  nlohmann::json j = {f->property, f->stage, f->symptom, f->detail, f->values, f->without};
+  nlohmann::json j = {f->property, f->stage, f->symptom, f->detail, f->values, f->without, f->inner, f->inner_property};
   return j.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 std::optional<Failure> unpacked(const std::string& text) {
   if (text.empty()) return std::nullopt;
   auto j = nlohmann::json::parse(text);
-  return Failure{j[0], j[1], j[2], j[3], j[4], j[5]};
+  return Failure{j[0], j[1], j[2], j[3], j[4], j[5], j[6], j[7]};
 }
 
 // What each case fails with, run side by side. A fresh process each where they may kill it.
@@ -123,6 +123,15 @@ Reduction reduce(const Case& from, const Failure& failure, const ReduceOptions& 
 
 std::optional<Failure> failure_alone(const Case& c, const std::vector<const Property*>& only) {
   return failures({&c, 1}, only, 1, true)[0];
+}
+
+std::optional<Found> drawn_beside(const Failure& failure) {
+  if (failure.inner.empty()) return std::nullopt;
+  Found found{parse_case(failure.inner), {}};
+  auto alone = failure_alone(found.by, up_to(failure.inner_property));
+  if (!alone || !alone->inner.empty()) return std::nullopt;
+  found.failure = std::move(*alone);
+  return found;
 }
 
 Failure failure_blamed(const Case& c, const Failure& failure) {

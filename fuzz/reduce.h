@@ -29,6 +29,13 @@ oracle::WorkerLimits limits_for(const std::vector<const Property*>& only, bool f
 // What a case fails with when it is run alone, in a process of its own; nothing: it holds.
 std::optional<Failure> failure_alone(const Case& c, const std::vector<const Property*>& only = {});
 
+// The graph that the case only drew beside its own, where it fails by itself: that is the one to reduce.
+struct Found {
+  Case by;
+  Failure failure;
+};
+std::optional<Found> drawn_beside(const Failure& failure);
+
 // The failure with its stage and detail, as a bisection in a process of its own finds them.
 Failure failure_blamed(const Case& c, const Failure& failure);
 

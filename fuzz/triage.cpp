@@ -97,9 +97,11 @@ Triaged triage(const Case& found, const Failure& failure, const ReduceOptions& o
                (alone ? "fails otherwise: " + alone->key() : "holds: something that ran before it is to blame.");
     return t;
   }
-  Reduction r = reduce(found, *alone, options);
+  const std::optional<Found> beside = drawn_beside(*alone);
+  const Failure& fails = beside ? beside->failure : *alone;
+  Reduction r = reduce(beside ? beside->by : found, fails, options);
   t.evaluations = r.evaluations;
-  Failure smallest = failure_blamed(r.smallest, *alone);
+  Failure smallest = failure_blamed(r.smallest, fails);
   t.name = smallest.key() + " | " + op_chain(*r.smallest.graph);
   t.text = r.smallest.text();
   t.detail = smallest.detail;

@@ -11,6 +11,7 @@ Property structure();
 Property drawn_calls();
 Property broken_calls();
 Property rows_alone();
+Property rules_alone();
 Property exact_passes();
 Property all_passes();
 Property pass_alone();

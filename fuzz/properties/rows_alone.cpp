@@ -4,11 +4,10 @@
 #include "fuzz/properties/rows_alone.h"
 
 #include "compiler/base/hash.h"
-#include "compiler/graph/text.h"
 #include "compiler/ops/call_maker.h"
 #include "compiler/ops/symbolic_call.h"
-#include "fuzz/case.h"
 #include "fuzz/graph_calls.h"
+#include "fuzz/properties/alone.h"
 #include "fuzz/properties/drawn_calls.h"
 #include "fuzz/properties/list.h"
 #include "oracle/call_judge.h"
@@ -48,12 +47,7 @@ std::optional<Failure> call_that_fails(std::span<const OpDef* const> rows, const
     } catch (const Unsupported&) {
     }
     if (!graph || is_costly(op)) continue;
-    auto failure = runner.run(*graph, alone).failure;
-    if (!failure) continue;
-    blame(*graph, alone, *failure);
-    const std::string again = "the call by itself:\n# fuzz: " + alone.text() + "\n" + print(*graph);
-    return Failure{"rows_alone", failure->stage, failure->property + " of " + op.full_name + ": " + failure->symptom,
-                   failure->detail + "\n" + again};
+    if (auto failure = failure_of_drawn("rows_alone", op.full_name, *graph, alone, runner)) return failure;
   }
   return std::nullopt;
 }
