@@ -90,9 +90,14 @@ bool is_made_of_others(const OpDef& op) {
   return !row.has(Trait::core) && !row.has(Trait::elementwise) && !row.has(Trait::view) && !row.has(Trait::movement);
 }
 
+bool counts_to_operand(const OpDef& op) {
+  const OpDef& row = op.base ? *op.base : op;
+  return row.wants.find("counted") != row.wants.npos;
+}
+
 bool is_costly(const OpDef& op) {
   const OpDef& row = op.base ? *op.base : op;
-  return row.wants.find("counted") != row.wants.npos ||
+  return counts_to_operand(op) ||
          (!row.scalar.empty() && find_scalar(row.scalar)->has(traits::costly));
 }
 

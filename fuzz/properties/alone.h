@@ -11,4 +11,16 @@ namespace lenz::fuzz {
 std::optional<Failure> failure_of_drawn(std::string_view property, std::string_view of, const Graph& graph,
                                         const Setting& setting, CaseRunner& runner);
 
+// Graphs that a property draws beside each case.
+struct Drawn {
+  std::string_view property;
+  About about = About::rules;
+  int graphs = 1;
+  std::vector<const Property*> asked;
+  size_t most = GrowOptions{}.most;  // ops
+};
+// What goes wrong with one of them; nothing, if all hold. Of those that eager may die of, none is asked anything: whose
+// death it is shows where they are the case.
+std::optional<Failure> drawn_that_fails(const Drawn& drawn, const Setting& setting, const std::string& scratch);
+
 }  // namespace lenz::fuzz

@@ -17,6 +17,7 @@ std::span<const Property> properties() {
       broken_calls(),
       rows_alone(),
       rules_alone(),
+      nests_alone(),
       pass_alone(),
       exact_passes(),
       all_passes(),

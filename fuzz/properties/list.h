@@ -12,6 +12,7 @@ Property drawn_calls();
 Property broken_calls();
 Property rows_alone();
 Property rules_alone();
+Property nests_alone();
 Property exact_passes();
 Property all_passes();
 Property pass_alone();

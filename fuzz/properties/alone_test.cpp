@@ -1,22 +1,24 @@
-#include "fuzz/properties/rules_alone.h"
+#include "fuzz/properties/alone.h"
 
 #include <gtest/gtest.h>
 
 #include "compiler/graph/text.h"
-#include "fuzz/properties/alone.h"
 #include "fuzz/properties/list.h"
 #include "fuzz/reduce.h"
 
 namespace lenz::fuzz {
 namespace {
 
-TEST(RulesAlone, HoldAsTheyAre) {
-  for (uint64_t seed = 1; seed <= 8; ++seed) {
-    Setting setting;
-    setting.seed = seed;
-    const auto failure = rule_that_fails(setting, {}, 16);
-    EXPECT_FALSE(failure) << failure->key() << "\n" << failure->detail;
-  }
+TEST(DrawnGraphs, HoldAsTheyAre) {
+  oracle::Boxed boxed(DeviceKind::cpu);
+  for (const std::string_view name : {"rules_alone", "nests_alone"})
+    for (uint64_t seed = 1; seed <= 16; ++seed) {
+      const Case c =
+          parse_case("# fuzz: values=ordinary seed=" + std::to_string(seed) + "\ngraph @g() {\n  return\n}\n");
+      Subject subject(*c.graph, c.setting, boxed, {});
+      const auto failure = find_property(name)->holds(subject);
+      EXPECT_FALSE(failure) << failure->key() << "\n" << failure->detail;
+    }
 }
 
 // A property that says of any graph that it is wrong, where there is something to compute.
