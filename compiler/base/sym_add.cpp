@@ -83,23 +83,23 @@ bool Facts::add(const Cond& cond) {
   if (cond.lhs.is_constant() && cond.rhs.is_constant()) return true;
   const auto bound = as_range(cond);
   bool all_stand = true, any_stands = false;  // symbols, in conditions
-  for (Dim side : {cond.lhs, cond.rhs})
-    for_each_symbol(side, [&](const SymNode* s) {
-      const Known* k = known_.find(s->id);
-      const bool stands = k != nullptr && k->in_conditions;
-      all_stand = all_stand && stands;
-      any_stands = any_stands || stands;
-    });
+  const auto look = [&](const SymNode* s) {
+    const Known* k = known_.find(s->id);
+    const bool stands = k != nullptr && k->in_conditions;
+    all_stand = all_stand && stands;
+    any_stands = any_stands || stands;
+  };
+  for (Dim side : {cond.lhs, cond.rhs}) for_each_symbol(side, std::ref(look));
   if (!bound && all_stand)
     for (const auto run : conditions_.runs())
       if (std::ranges::find(run, cond) != run.end()) return true;
   if (conditions_.size() >= kMaxConditions) throw UserError("more than 4096 conditions on dimensions");
   FactsLearner learner(*this);
-  for (Dim side : {cond.lhs, cond.rhs})
-    for_each_symbol(side, [&](const SymNode* s) {
-      Known& k = learner.known(s);
-      k.in_conditions = k.in_conditions || !bound;
-    });
+  const auto mark = [&](const SymNode* s) {
+    Known& k = learner.known(s);
+    k.in_conditions = k.in_conditions || !bound;
+  };
+  for (Dim side : {cond.lhs, cond.rhs}) for_each_symbol(side, std::ref(mark));
   if (truth == Truth::unknown) {
     if (!learner.assume(cond)) return false;
     // A range of what no condition speaks of breaks none.

@@ -4,6 +4,7 @@
 // A product of two sums of several terms is expanded while the result stays small (kMaxExpandedTerms).
 #include <algorithm>
 
+#include "compiler/base/small_vec.h"
 #include "compiler/base/sym_node.h"
 
 namespace lenz {
@@ -31,8 +32,11 @@ ProductView::ProductView(const SymNode* monomial) {
 
 namespace {
 
+using Terms = SmallVec<SymTerm, 16>;
+using Factors = SmallVec<SymFactor, 8>;
+
 // Sorts, adds up equal monomials and drops what vanishes.
-Dim collect(SymPool::Impl& pool, std::vector<SymTerm>& terms, Wide constant) {
+Dim collect(SymPool::Impl& pool, Terms& terms, Wide constant) {
   std::sort(terms.begin(), terms.end(),
             [](const SymTerm& a, const SymTerm& b) { return compare_monomials(a.monomial, b.monomial) < 0; });
   size_t kept = 0;
@@ -49,8 +53,7 @@ Dim collect(SymPool::Impl& pool, std::vector<SymTerm>& terms, Wide constant) {
 const SymNode* multiply_monomials(SymPool::Impl& pool, const SymNode* a, const SymNode* b) {
   ProductView va(a), vb(b);
   std::span<const SymFactor> fa = va.factors(), fb = vb.factors();
-  std::vector<SymFactor> out;
-  out.reserve(fa.size() + fb.size());
+  Factors out;
   size_t i = 0, j = 0;
   while (i < fa.size() || j < fb.size()) {
     int order = i == fa.size() ? 1 : j == fb.size() ? -1 : compare_nodes(fa[i].atom, fb[j].atom);
@@ -77,8 +80,7 @@ bool expandable(const SumView& a, const SumView& b) {
 }
 
 Dim expand(SymPool::Impl& pool, const SumView& a, const SumView& b) {
-  std::vector<SymTerm> out;
-  out.reserve((a.terms().size() + 1) * (b.terms().size() + 1));
+  Terms out;
   for (const SymTerm& x : a.terms())
     for (const SymTerm& y : b.terms())
       out.push_back({narrow(Wide{x.coefficient} * y.coefficient), multiply_monomials(pool, x.monomial, y.monomial)});
@@ -93,7 +95,7 @@ Dim scale(Dim a, int64_t by) {
   if (by == 0) return 0;
   if (by == 1) return a;
   SumView view(a);
-  std::vector<SymTerm> out(view.terms().begin(), view.terms().end());
+  Terms out(view.terms());
   for (SymTerm& t : out) t.coefficient = narrow(Wide{t.coefficient} * by);
   return a.node()->pool->make_sum(out, narrow(Wide{view.constant()} * by));
 }
@@ -106,8 +108,7 @@ Dim add_scaled(Dim a, Dim b, int64_t by) {
   SymPool::Impl& pool = pool_of(a, b);
   SumView va(a), vb(b);
   std::span<const SymTerm> ta = va.terms(), tb = vb.terms();
-  std::vector<SymTerm> out;
-  out.reserve(ta.size() + tb.size());
+  Terms out;
   size_t i = 0, j = 0;
   while (i < ta.size() || j < tb.size()) {
     int order = i == ta.size() ? 1 : j == tb.size() ? -1 : compare_monomials(ta[i].monomial, tb[j].monomial);
@@ -139,12 +140,12 @@ Dim multiply(Dim a, Dim b) {
 }  // namespace detail
 
 Dim sum(std::span<const Dim> dims) {
-  std::vector<SymTerm> out;
+  Terms out;
   Wide constant = 0;
   SymPool::Impl* pool = nullptr;
   for (Dim d : dims) {
     SumView view(d);
-    out.insert(out.end(), view.terms().begin(), view.terms().end());
+    out.append(view.terms().data(), view.terms().data() + view.terms().size());
     constant += view.constant();
     if (d.is_constant()) continue;
     LENZ_CHECK(pool == nullptr || pool == d.node()->pool, "dims of two pools are mixed");
@@ -158,7 +159,7 @@ Dim monomial_dim(const SymTerm& term) { return term.monomial->pool->make_sum({&t
 Dim divide_monomial(const SymNode* a, const SymNode* b) {
   ProductView va(a), vb(b);
   std::span<const SymFactor> fb = vb.factors();
-  std::vector<SymFactor> out;
+  Factors out;
   size_t j = 0;
   for (const SymFactor& f : va.factors()) {
     int64_t power = f.power;
@@ -171,7 +172,7 @@ Dim divide_monomial(const SymNode* a, const SymNode* b) {
 
 Dim common_monomial(const SymNode* a, const SymNode* b) {
   ProductView va(a), vb(b);
-  std::vector<SymFactor> out;
+  Factors out;
   size_t j = 0;
   std::span<const SymFactor> fb = vb.factors();
   for (const SymFactor& f : va.factors()) {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "compiler/base/sym.h"
@@ -27,11 +28,16 @@ class CompiledDim {
   }
   bool is_constant() const { return steps_.empty() && terms_.empty(); }
 
- private:
   struct Term {
     int64_t coefficient;
     uint32_t slot;
   };
+  // What it is where it is linear: the constant and terms of other slots, or of one slot several. Else nothing is told.
+  bool is_linear() const { return steps_.empty(); }
+  int64_t constant() const { return constant_; }
+  std::span<const Term> terms() const { return terms_; }
+
+ private:
   struct Step {
     enum Kind : uint8_t { constant, symbol, add, multiply, floor_div, mod, min, max, call } kind;
     SymFn fn{};         // call

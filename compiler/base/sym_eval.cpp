@@ -1,4 +1,5 @@
 // Evaluation, substitution and visits. An expression is at most kMaxSize as a tree, so plain recursion is bounded.
+#include "compiler/base/small_vec.h"
 #include "compiler/base/sym_node.h"
 
 namespace lenz {
@@ -91,16 +92,28 @@ Dim rebuild(Dim dim, const std::function<Dim(Dim)>& child) {
   switch (node->kind) {
     case SymKind::symbol: return dim;
     case SymKind::sum: {
-      std::vector<Dim> parts{Dim(node->constant)};
-      for (const SymTerm& t : node->terms()) parts.push_back(child(Dim(t.monomial)) * Dim(t.coefficient));
+      SmallVec<Dim, 12> made;
+      bool same = true;
+      for (const SymTerm& t : node->terms()) {
+        made.push_back(child(Dim(t.monomial)));
+        same = same && made.back() == Dim(t.monomial);
+      }
+      if (same) return dim;
+      SmallVec<Dim, 12> parts{Dim(node->constant)};
+      for (size_t i = 0; i < made.size(); ++i) parts.push_back(made[i] * Dim(node->terms()[i].coefficient));
       return sum(parts);
     }
     case SymKind::product: {
-      Dim out = 1;
+      SmallVec<Dim, 8> made;
+      bool same = true;  // a sum among them may be multiplied out
       for (const SymFactor& f : node->factors()) {
-        Dim atom = child(Dim(f.atom));
-        for (int64_t i = 0; i < f.power; ++i) out *= atom;
+        made.push_back(child(Dim(f.atom)));
+        same = same && made.back() == Dim(f.atom) && f.atom->kind != SymKind::sum;
       }
+      if (same) return dim;
+      Dim out = 1;
+      for (size_t i = 0; i < made.size(); ++i)
+        for (int64_t k = 0; k < node->factors()[i].power; ++k) out *= made[i];
       return out;
     }
     case SymKind::floor_div: return floor_div(child(node->args()[0]), child(node->args()[1]));
@@ -128,14 +141,14 @@ Dim substitute_in(Dim dim, SymPool& pool, const std::function<std::optional<Dim>
   return rebuild(dim, [&](Dim d) { return substitute_in(d, pool, with); });
 }
 
-bool seen_in(std::vector<const SymNode*>& seen, const SymNode* node) {
+bool seen_in(SmallVec<const SymNode*, 8>& seen, const SymNode* node) {
   for (const SymNode* s : seen)
     if (s == node) return true;
   seen.push_back(node);
   return false;
 }
 
-void visit_symbols(Dim dim, std::vector<const SymNode*>& seen, const std::function<void(const SymNode*)>& visit) {
+void visit_symbols(Dim dim, SmallVec<const SymNode*, 8>& seen, const std::function<void(const SymNode*)>& visit) {
   if (dim.is_constant()) return;
   const SymNode* node = dim.node();
   switch (node->kind) {
@@ -167,7 +180,7 @@ Dim substitute(Dim dim, SymPool& pool, const std::function<std::optional<Dim>(co
 void for_each_symbol(Dim dim, const std::function<void(const SymNode*)>& visit) {
   if (dim.is_constant()) return;
   if (dim.node()->kind == SymKind::symbol) return visit(dim.node());
-  std::vector<const SymNode*> seen;
+  SmallVec<const SymNode*, 8> seen;
   visit_symbols(dim, seen, visit);
 }
 

@@ -44,6 +44,7 @@ Range multiply(const Range& a, const Range& b) {
 }
 
 Range power(const Range& base, int64_t exponent) {
+  if (exponent == 1 && nonnegative(base)) return base;  // as most are
   Range out{1, 1};
   for (int64_t i = 0; i < exponent; ++i) {
     Range next = multiply(out, base);
@@ -163,7 +164,12 @@ Range range_of(Dim dim, const FactsReader* facts) {
     case SymKind::sum: return sum_range(node, facts);
     case SymKind::product: {
       Range out{1, 1};
-      for (const SymFactor& f : node->factors()) out = multiply(out, power(range_of(Dim(f.atom), facts), f.power));
+      bool first = true;
+      for (const SymFactor& f : node->factors()) {
+        const Range r = power(range_of(Dim(f.atom), facts), f.power);
+        out = first && nonnegative(r) ? r : multiply(out, r);
+        first = false;
+      }
       return out;
     }
     case SymKind::floor_div: return divide(arg(0), arg(1));

@@ -4,7 +4,6 @@
 // Thread-safety: one reader per thread.
 #pragma once
 
-#include <cctype>
 #include <string>
 #include <string_view>
 
@@ -16,13 +15,15 @@ class TextCursor {
   explicit TextCursor(std::string_view text) : rest_(text) {}
 
  protected:
-  static bool is_name_char(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
+  static bool is_name_char(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+  }
   void spaces() {
     while (!rest_.empty() && (rest_.front() == ' ' || rest_.front() == '\n')) rest_.remove_prefix(1);
   }
   bool peek(std::string_view token) {
     spaces();
-    return rest_.starts_with(token);
+    return !rest_.empty() && rest_.front() == token.front() && rest_.starts_with(token);
   }
   bool eat(std::string_view token) {
     if (!peek(token)) return false;
