@@ -4,6 +4,13 @@
 
 namespace lenz::dd {
 
+#if defined(__x86_64__) && !defined(__FMA__)
+const bool kHasFusedMultiplyAdd = [] {
+  __builtin_cpu_init();
+  return __builtin_cpu_supports("fma") != 0;
+}();
+#endif
+
 namespace {
 
 constexpr double kTiny = 0x1p-120;  // below, x stands for sin x, log(1 + x), ... to every bit

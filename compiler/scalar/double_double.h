@@ -9,6 +9,7 @@
 // Thread-safety: values and pure functions.
 #pragma once
 
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -48,9 +49,21 @@ inline DoubleDouble fast_two_sum(double a, double b) {  // |a| >= |b|
   double s = a + b;
   return {s, b - (s - a)};
 }
+// a * b + c, rounded once. What is compiled for machines that may lack the instruction asks libm for it, by a call for
+// each product of a series: so it stands here for those that have it.
+#if defined(__x86_64__) && !defined(__FMA__)
+extern const bool kHasFusedMultiplyAdd;  // false before it is known
+inline double fused(double a, double b, double c) {
+  if (!kHasFusedMultiplyAdd) return std::fma(a, b, c);
+  asm("vfmadd213sd %2, %1, %0" : "+x"(a) : "x"(b), "x"(c));
+  return a;
+}
+#else
+inline double fused(double a, double b, double c) { return std::fma(a, b, c); }
+#endif
 inline DoubleDouble two_product(double a, double b) {
   double p = a * b;
-  return {p, std::fma(a, b, -p)};
+  return {p, fused(a, b, -p)};
 }
 // Keeps infinities and NaN in hi alone: their "rounding errors" are NaN.
 inline DoubleDouble finish(DoubleDouble x) {
@@ -94,10 +107,10 @@ inline DoubleDouble operator/(DoubleDouble a, DoubleDouble b) {
   }
   DoubleDouble p = dd::two_product(q1, b.hi);
   DoubleDouble r = dd::two_sum(a.hi - p.hi, -p.lo);
-  r = dd::fast_two_sum(r.hi, r.lo + std::fma(-q1, b.lo, a.lo));
+  r = dd::fast_two_sum(r.hi, r.lo + dd::fused(-q1, b.lo, a.lo));
   double q2 = r.hi / b.hi;
   p = dd::two_product(q2, b.hi);
-  double q3 = (((r.hi - p.hi) - p.lo) + std::fma(-q2, b.lo, r.lo)) / b.hi;
+  double q3 = (((r.hi - p.hi) - p.lo) + dd::fused(-q2, b.lo, r.lo)) / b.hi;
   DoubleDouble q = dd::fast_two_sum(q1, q2);
   return dd::finish(dd::fast_two_sum(q.hi, q.lo + q3));
 }
@@ -111,7 +124,10 @@ inline bool operator>=(DoubleDouble a, DoubleDouble b) { return b < a || a == b;
 namespace dd {
 
 inline DoubleDouble scale(DoubleDouble x, int exponent) {  // x * 2^exponent
-  return finish({std::ldexp(x.hi, exponent), std::ldexp(x.lo, exponent)});
+  constexpr int kBias = 1023;
+  if (exponent <= -kBias || exponent > kBias) return finish({std::ldexp(x.hi, exponent), std::ldexp(x.lo, exponent)});
+  const auto power = std::bit_cast<double>(static_cast<uint64_t>(exponent + kBias) << 52);  // which is normal
+  return finish({x.hi * power, x.lo * power});
 }
 inline DoubleDouble abs(DoubleDouble x) { return std::signbit(x.hi) ? -x : x; }
 DoubleDouble floor(DoubleDouble x);

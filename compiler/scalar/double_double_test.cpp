@@ -161,6 +161,27 @@ TEST(DoubleDouble, rounding_looks_at_the_low_part) {
   EXPECT_TRUE(dd::floor(odd) == odd);
 }
 
+// Whoever adds up exact products has to have all of each: by the machine's instruction, or libm's.
+TEST(DoubleDouble, fused_rounds_once) {
+  Drawn draw;
+  for (int i = 0; i < 20000; ++i) {
+    const double a = draw.magnitude(-400, 400, true).hi, b = draw.magnitude(-400, 400, true).hi;
+    for (double c : {-(a * b), draw.magnitude(-800, 800, true).hi}) EXPECT_EQ(dd::fused(a, b, c), std::fma(a, b, c));
+  }
+  EXPECT_EQ(dd::fused(1 + 0x1p-52, 1 + 0x1p-52, -(1 + 0x1p-51)), 0x1p-104);
+}
+
+TEST(DoubleDouble, scaling_rounds_as_ldexp_does) {
+  Drawn draw;
+  for (int exponent : {-2100, -1075, -1074, -1023, -1022, -60, 0, 60, 1023, 1024, 2100})
+    for (int i = 0; i < 200; ++i) {
+      const DoubleDouble x = draw.magnitude(-900, 900, true), scaled = dd::scale(x, exponent);
+      const double high = std::ldexp(x.hi, exponent);
+      EXPECT_EQ(scaled.hi, high) << exponent;
+      EXPECT_EQ(scaled.lo, std::isfinite(high) ? std::ldexp(x.lo, exponent) : 0) << exponent;
+    }
+}
+
 TEST(DoubleDouble, limits) {
   using dd::kInfinity;
   EXPECT_EQ(dd::exp(kInfinity).hi, kInfinity);

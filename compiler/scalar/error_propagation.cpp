@@ -83,6 +83,13 @@ double bottom_of(double low, double high, const Value& value) {
   return at_left < at_right ? left : right;
 }
 
+// Whether the corner is one that was visited: of operands that are certain both ends are one. Zeros have two signs.
+bool seen_before(const Box& box, unsigned corner) {
+  for (size_t i = 0; i < box.arity; ++i)
+    if ((corner >> i & 1) != 0 && box.error[i] == 0 && box.value[i] != 0 && box.low[i] == box.high[i]) return true;
+  return false;
+}
+
 // How far the extremes at the corners and at turning points of the first operand lie from the centre, in double-double
 // and at the very ends: of float64, where an operand is off by a few places, evaluations in float64 and ends that are
 // rounded outwards would add more than there is. Nothing where a value is no finite number.
@@ -110,6 +117,7 @@ std::optional<Propagated> at_fine_corners(const Box& box) {
     scale = std::isfinite(there.hi) ? std::max(scale, std::fabs(there.hi)) : kInfinity;
   };
   for (unsigned corner = 0; corner < (1u << box.arity); ++corner) {
+    if (seen_before(box, corner)) continue;
     for (size_t i = 0; i < box.arity; ++i) {
       point[i] = dd::two_sum(box.value[i], (corner >> i & 1) != 0 ? box.error[i] : -box.error[i]);
       if (box.error[i] > 0 && point[i] < DoubleDouble(box.least[i])) point[i] = box.least[i];
@@ -144,6 +152,7 @@ Propagated at_corners(const Box& box) {
     if (std::isfinite(there)) scale = std::max(scale, std::fabs(there));
   };
   for (unsigned corner = 0; corner < (1u << box.arity); ++corner) {
+    if (seen_before(box, corner)) continue;
     double point[3];
     for (size_t i = 0; i < box.arity; ++i) point[i] = (corner >> i & 1) != 0 ? box.high[i] : box.low[i];
     visit(point);

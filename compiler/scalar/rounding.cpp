@@ -89,18 +89,24 @@ double unpack(const FloatFormat& f, int bits, uint64_t packed) {
 }
 
 uint64_t float_bits(Dtype dtype, double value) {
-  value = round_to(dtype, value);
   if (dtype == Dtype::f64) return std::bit_cast<uint64_t>(value);
+  // The machine rounds as round_to() does; NaNs' bits are carried below.
+  if (dtype == Dtype::f32 && !std::isnan(value)) return std::bit_cast<uint32_t>(static_cast<float>(value));
+  value = round_to(dtype, value);
   return pack(format_of(dtype), info(dtype).bits, value);
 }
 double float_from(Dtype dtype, uint64_t bits) {
   if (dtype == Dtype::f64) return std::bit_cast<double>(bits);
+  if (dtype == Dtype::f32)
+    if (const auto value = std::bit_cast<float>(static_cast<uint32_t>(bits)); !std::isnan(value)) return value;
   return unpack(format_of(dtype), info(dtype).bits, bits);
 }
 
 }  // namespace
 
 double round_to(Dtype dtype, double value) {
+  if (dtype == Dtype::f64) return value;
+  if (dtype == Dtype::f32 && !std::isnan(value)) return static_cast<float>(value);
   FloatFormat f = format_of(dtype);
   if (f.precision == 53 || std::isnan(value) || value == 0) return value;
   if (std::isinf(value)) return f.has_infinity ? value : std::copysign(dd::kNan, value);
