@@ -24,13 +24,11 @@ void open_divisors(const Assumptions& known, Dim dim, const OpenDivisor& visit) 
   });
 }
 
-OpenDivisor guarding(Graph& graph, std::string_view who) {
-  return [&graph, who](Dim divisor) {
-    if (given_by_inputs(graph, divisor) && !graph.assumptions.assume(ne(divisor, 0)))
-      throw UserError(std::string(who) + (who.empty() ? "" : ": ") + "a size divides by " + to_string(divisor) +
-                          ", which is 0 here",
-                      {}, "divide by what may be other than 0");
-  };
+void guard(Graph& graph, std::string_view who, Dim divisor) {
+  if (given_by_inputs(graph, divisor) && !graph.assumptions.assume(ne(divisor, 0)))
+    throw UserError(
+        std::string(who) + (who.empty() ? "" : ": ") + "a size divides by " + to_string(divisor) + ", which is 0 here",
+        {}, "divide by what may be other than 0");
 }
 }  // namespace
 
@@ -48,11 +46,14 @@ void for_each_open_divisor(const Assumptions& known, const Type& type, const Ope
 }
 
 void guard_divisors(Graph& graph, std::span<const Arg> args, std::string_view who) {
-  for (const Arg& arg : args) for_each_open_divisor(graph.assumptions, arg, guarding(graph, who));
+  const auto guarding = [&](Dim divisor) { guard(graph, who, divisor); };
+  const OpenDivisor visit = std::ref(guarding);  // which needs no memory of its own
+  for (const Arg& arg : args) for_each_open_divisor(graph.assumptions, arg, visit);
 }
 
 void guard_divisors(Graph& graph, const Type& type, std::string_view who) {
-  for_each_open_divisor(graph.assumptions, type, guarding(graph, who));
+  const auto guarding = [&](Dim divisor) { guard(graph, who, divisor); };
+  for_each_open_divisor(graph.assumptions, type, std::ref(guarding));
 }
 
 }  // namespace lenz

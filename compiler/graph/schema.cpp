@@ -1,5 +1,6 @@
 #include "compiler/graph/schema.h"
 
+#include <cctype>
 #include <charconv>
 
 #include "compiler/base/error.h"

@@ -331,6 +331,24 @@ TEST(Interpret, FindsAccessesOutsideInEveryDim) {
   EXPECT_THAT(thrown<InternalError>([] { run(Partly(4, 4, -1), {}); }), HasSubstr("[0, -1], which is outside"));
 }
 
+// Coordinates that run backwards, or hang together, are inside where their least and their greatest are.
+TEST(Interpret, FindsAccessesOutsideAlongSumsOfAxes) {
+  struct Shifted : ProgramBuilder {
+    Shifted(int64_t size, int64_t by) {
+      BufferId x = input("x", Dtype::f32, {size}), out = temporary("out", Dtype::f32, {2, 3});
+      NestBuilder b = nest("shifted");
+      Dim i = b.axis(2), j = b.axis(3);
+      b.store(out, {i, j}, load(b, x, {i * 3 - j + by}));
+      add(b);
+      output(out);
+    }
+  };
+  auto ran = [](int64_t size, int64_t by) { return run_for_first(Shifted(size, by), {iota(Dtype::f32, {size})}); };
+  EXPECT_THAT(ran(6, 2), ElementsAre(2, 1, 0, 5, 4, 3));
+  EXPECT_THAT(thrown<InternalError>([&] { ran(6, 1); }), HasSubstr("[-1], which is outside"));
+  EXPECT_THAT(thrown<InternalError>([&] { ran(5, 2); }), HasSubstr("[5], which is outside"));
+}
+
 TEST(Interpret, FindsReadsOfWhatTheNestWrites) {
   ProgramBuilder p;
   BufferId x = p.input("x", Dtype::f32, {2});

@@ -70,6 +70,10 @@ class NestMachine {
     BufferId buffer = kNone;
     Window window;
     std::vector<CompiledDim> index;
+    // Where coordinates are linear in axes, and inside at every point: the address, which nothing needs to be asked of.
+    bool inside = false;
+    int64_t base = 0;
+    std::vector<CompiledDim::Term> terms;
   };
   struct Step {
     const Instr* instr = nullptr;
@@ -135,13 +139,61 @@ class NestMachine {
     });
   }
   Access access(BufferId buffer, const DimVec& index, Window window) const {
-    Access made{buffer, std::move(window), {}};
+    Access made;
+    made.buffer = buffer;
+    made.window = std::move(window);
     if (index.size() != made.window.tensor.rank())
       throw InternalError("buffer '" + memory_.buffer(buffer).name + "' of rank " +
                           std::to_string(made.window.tensor.rank()) + " is accessed with " +
                           std::to_string(index.size()) + " coordinates");
+    made.index.reserve(index.size());
     for (Dim d : index) made.index.push_back(compiled(d));
+    settle(made);
     return made;
+  }
+
+  std::optional<int64_t> extent_of(uint32_t slot) const {
+    for (const auto* axes : {&outer_axes_, &inner_axes_})
+      for (const Loop& axis : *axes)
+        if (axis.slot == slot) return axis.extent;
+    return std::nullopt;
+  }
+
+  // Finds out whether an access is inside at every point of the axes, by where each coordinate has its ends.
+  void settle(Access& access) const {
+    __extension__ typedef __int128 Wide;
+    constexpr Wide kFar = Wide{1} << 61;  // sums of what lies nearer than that do not overflow, in any order
+    const Tensor& tensor = access.window.tensor;
+    Wide base = tensor.offset(), reach = 0;
+    std::vector<CompiledDim::Term> terms;
+    for (size_t i = 0; i < access.index.size(); ++i) {
+      const CompiledDim& at = access.index[i];
+      if (!at.is_linear()) return;
+      Wide low = at.constant(), high = at.constant();
+      base += Wide{at.constant()} * tensor.strides()[i];
+      if (base < -kFar || base > kFar) return;
+      for (const CompiledDim::Term& t : at.terms()) {
+        const std::optional<int64_t> extent = extent_of(t.slot);
+        if (!extent) return;
+        const Wide last = Wide{t.coefficient} * std::max<int64_t>(*extent - 1, 0);
+        (last < 0 ? low : high) += last;
+        if (low < -kFar || high > kFar) return;
+        const Wide step = last * tensor.strides()[i];
+        reach += step < 0 ? -step : step;
+        if (reach > kFar) return;
+        const Wide coefficient = Wide{t.coefficient} * tensor.strides()[i];
+        if (coefficient > kFar || coefficient < -kFar) return;
+        const auto same = std::ranges::find(terms, t.slot, &CompiledDim::Term::slot);
+        if (same == terms.end())
+          terms.push_back({static_cast<int64_t>(coefficient), t.slot});
+        else if (__builtin_add_overflow(same->coefficient, static_cast<int64_t>(coefficient), &same->coefficient))
+          return;
+      }
+      if (low < 0 || high >= tensor.sizes()[i]) return;
+    }
+    access.inside = true;
+    access.base = static_cast<int64_t>(base);
+    access.terms = std::move(terms);
   }
 
   void add_step(Ssa at) {
@@ -286,6 +338,11 @@ class NestMachine {
   bool holds(Ssa mask) const { return mask == kNone || values_[mask].integer() != 0; }
 
   int64_t locate(const Access& access) const {
+    if (access.inside) {
+      int64_t address = access.base;
+      for (const CompiledDim::Term& t : access.terms) address += t.coefficient * env_[t.slot];
+      return address;
+    }
     const Tensor& tensor = access.window.tensor;
     int64_t address = tensor.offset();
     for (size_t i = 0; i < access.index.size(); ++i) {
@@ -319,7 +376,7 @@ class NestMachine {
     const Instr& instr = *step.instr;
     CombineState& state = states_[step.at];
     if (step.evaluate != nullptr) {
-      const ScalarValue operands[3] = {state[0], values_[instr.operands[0]], ScalarValue()};
+      const ScalarValue operands[2] = {state[0], values_[instr.operands[0]]};
       state[0] = rounded_into(instr.dtype, step.evaluate(step.context, operands));
     } else {
       ScalarValue operands[2];
@@ -340,9 +397,20 @@ class NestMachine {
         value = holds(instr.mask) ? read(step.access, locate(step.access)) : zero_of(instr.dtype);
         return;
       case InstrKind::scalar: {
-        ScalarValue operands[3];
-        for (size_t i = 0; i < instr.operands.size(); ++i) operands[i] = values_[instr.operands[i]];
-        value = rounded_into(instr.dtype, step.evaluate(step.context, operands));
+        const Ssa* from = instr.operands.data();
+        switch (instr.operands.size()) {
+          case 1: value = rounded_into(instr.dtype, step.evaluate(step.context, &values_[from[0]])); break;
+          case 2: {
+            const ScalarValue operands[2] = {values_[from[0]], values_[from[1]]};
+            value = rounded_into(instr.dtype, step.evaluate(step.context, operands));
+            break;
+          }
+          default: {
+            ScalarValue operands[3];
+            for (size_t i = 0; i < instr.operands.size(); ++i) operands[i] = values_[from[i]];
+            value = rounded_into(instr.dtype, step.evaluate(step.context, operands));
+          }
+        }
         return count(step.flop);
       }
       case InstrKind::position:

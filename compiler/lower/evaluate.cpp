@@ -458,7 +458,7 @@ Item TextRunner::call(const Expr& e) {
 }
 
 void lower_by_text(Lowering& lowering, const Node& node, std::span<const BufferId> results) {
-  TextRunner(lowering, node, results).run(lowering.parsed(node.op->lowering.body));
+  TextRunner(lowering, node, results).run(notation::parsed(node.op->lowering.body));
 }
 
 }  // namespace lenz::lower

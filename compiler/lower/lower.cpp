@@ -97,12 +97,6 @@ uint32_t Lowering::stream(std::optional<uint64_t> seed, Dim elements, bool wide)
   return static_cast<uint32_t>(program.streams.size() - 1);
 }
 
-const std::vector<notation::Statement>& Lowering::parsed(std::string_view text) {
-  auto [at, fresh] = texts_.try_emplace(text);
-  if (fresh) at->second = notation::parse(text);
-  return at->second;
-}
-
 BufferId Lowering::buffer(ValueId v) const {
   LENZ_CHECK(v < buffers_.size() && buffers_[v] != kNone, "no buffer for " + graph_->value_name(v));
   return buffers_[v];

@@ -43,9 +43,6 @@ class Lowering {
   // A stream for a draw of so many elements: of the ambient seed, or the op's own.
   uint32_t stream(std::optional<uint64_t> seed, Dim elements, bool wide);
 
-  // A row's text, parsed once.
-  const std::vector<notation::Statement>& parsed(std::string_view text);
-
   void copy(loops::BufferId from, loops::BufferId to, std::string_view name);
 
  private:
@@ -104,8 +101,7 @@ class Lowering {
   Graph* graph_;
   std::vector<loops::BufferId> buffers_;                   // by value of the graph at hand
   std::map<ValueId, std::vector<loops::BufferId>> lists_;  // of its values that are lists of tensors
-  std::map<std::string_view, std::vector<notation::Statement>> texts_;
-  std::vector<loops::Output> changed_;  // what inputs are from now on
+  std::vector<loops::Output> changed_;                     // what inputs are from now on
   Dim ambient_offset_ = 0;
   std::vector<uint32_t> names_;  // by NameId, how many buffers took it
   uint32_t steps_ = 0;           // loops over steps so far

@@ -4,6 +4,8 @@
 #include <charconv>
 #include <cmath>
 #include <limits>
+#include <map>
+#include <mutex>
 
 #include "compiler/base/dtype.h"
 #include "compiler/base/error.h"
@@ -302,5 +304,13 @@ class Parser : TextCursor<Parser> {
 }  // namespace
 
 std::vector<Statement> parse(std::string_view text) { return Parser(text).program(); }
+
+const std::vector<Statement>& parsed(std::string_view text) {
+  static std::mutex mutex;
+  static std::map<std::string, std::vector<Statement>, std::less<>> texts;
+  const std::lock_guard lock(mutex);
+  const auto known = texts.find(text);
+  return known != texts.end() ? known->second : texts.emplace(std::string(text), parse(text)).first->second;
+}
 
 }  // namespace lenz::notation

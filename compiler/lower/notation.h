@@ -64,5 +64,7 @@ struct Statement {
 
 // Throws InternalError with what is wrong and where: a row's text is ours.
 std::vector<Statement> parse(std::string_view text);
+// Of a row's text, which is parsed once in a process: rows are few, and come again and again. From any thread.
+const std::vector<Statement>& parsed(std::string_view text);
 
 }  // namespace lenz::notation

@@ -1,6 +1,7 @@
 #include "compiler/ops/decompose.h"
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <limits>
 #include <map>
