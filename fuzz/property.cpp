@@ -138,7 +138,7 @@ const oracle::Execution& Subject::eager_passed(oracle::Trial& trial) { return of
 
 bool Subject::passed_keeps_bits(oracle::Trial& trial) {
   OfPassed& of = of_passed(trial);
-  if (!of.keeps_bits) of.keeps_bits = !trial.differs(of.run);
+  if (!of.keeps_bits) of.keeps_bits = trial.same(of.run);
   return *of.keeps_bits;
 }
 

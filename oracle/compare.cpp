@@ -87,31 +87,42 @@ std::string ending_text(const Execution& e) {
   return (e.ending == Ending::raised ? "raised" : "out of memory") + (e.text.empty() ? "" : ": " + e.text);
 }
 
-// Everything that the caller holds afterwards, with its name.
+// Everything that the caller holds afterwards, with its name, which is made for who asks.
 struct CallersValue {
-  std::string what;
+  enum Kind : uint8_t { output, input, printed } kind;
+  size_t at;
+  std::string in_list;
   RunValue value;
   Seen seen;
+
+  std::string what(const Graph& graph) const {
+    switch (kind) {
+      case output: return "output " + std::to_string(at) + in_list;
+      case input: return "input " + graph.value_name(graph.inputs()[at].value) + " afterwards" + in_list;
+      case printed: break;
+    }
+    return "line " + std::to_string(at) + " that is printed" + in_list;
+  }
 };
-void add(std::vector<CallersValue>& all, const std::string& what, const RunValue& value) {
+void add(std::vector<CallersValue>& all, CallersValue::Kind kind, size_t at, const RunValue& value,
+         const std::string& in_list = {}) {
   Seen seen = look(value);
   if (seen.kind == TypeKind::list) {
     for (size_t i = 0; i < seen.elements.size(); ++i)
-      add(all, what + "[" + std::to_string(i) + "]", element(value, static_cast<int64_t>(i)));
+      add(all, kind, at, element(value, static_cast<int64_t>(i)), in_list + "[" + std::to_string(i) + "]");
     return;
   }
-  all.push_back({what, value, std::move(seen)});
+  all.push_back({kind, at, in_list, value, std::move(seen)});
 }
 std::vector<CallersValue> held_by_caller(const Graph& graph, const Execution& e) {
   std::vector<CallersValue> all;
   for (size_t i = 0; i < e.outputs.size(); ++i) {
     size_t first = all.size();
-    add(all, "output " + std::to_string(i), e.outputs[i]);
+    add(all, CallersValue::output, i, e.outputs[i]);
     if (i >= graph.outputs().size() || !has_open_sizes(graph, graph.outputs()[i])) continue;
     for (; first < all.size(); ++first) all[first].seen = with_idle_strides(std::move(all[first].seen), {});
   }
-  for (size_t i = 0; i < e.inputs.size(); ++i)
-    add(all, "input " + graph.value_name(graph.inputs()[i].value) + " afterwards", e.inputs[i]);
+  for (size_t i = 0; i < e.inputs.size(); ++i) add(all, CallersValue::input, i, e.inputs[i]);
   return all;
 }
 
@@ -122,14 +133,20 @@ size_t first_of_storage(const std::vector<CallersValue>& all, size_t i) {
   return i;
 }
 
+// Whether two values have the same words, as most have: nobody needs them then.
+bool look_alike(const Seen& a, const Seen& b) {
+  return a.kind == TypeKind::tensor && b.kind == TypeKind::tensor && !a.foreign && !b.foreign && a.dtype == b.dtype &&
+         a.device == b.device && a.sizes == b.sizes && a.strides == b.strides && a.offset == b.offset;
+}
+
 // Who asks for the memory itself gets other numbers where a tensor is read otherwise than eager's is.
-std::string reading(const CallersValue& held) {
+std::string_view reading(const CallersValue& held) {
   if (held.seen.kind != TypeKind::tensor) return "";
   const Lazy lazy = lazy_of(held.value);
   if (!lazy.conjugate && !lazy.negate) return "read as it lies in memory";
-  return std::string("read lazily ") + (!lazy.negate     ? "conjugated"
-                                        : lazy.conjugate ? "conjugated and negated"
-                                                         : "negated");
+  return !lazy.negate     ? "read lazily conjugated"
+         : lazy.conjugate ? "read lazily conjugated and negated"
+                          : "read lazily negated";
 }
 
 Mismatch mismatch(Rung rung, std::string what, std::string expected, std::string got) {
@@ -165,7 +182,7 @@ std::optional<Mismatch> first_other_print(const Execution& expected, const Execu
 // The values that are printed, as held_by_caller has those that are returned.
 void add_printed(std::vector<CallersValue>& all, const Execution& e) {
   for (size_t i = 0; i < e.printed.size(); ++i)
-    for (const RunValue& v : e.printed[i].values) add(all, "line " + std::to_string(i) + " that is printed", v);
+    for (const RunValue& v : e.printed[i].values) add(all, CallersValue::printed, i, v);
 }
 
 // A graph may itself write where its inputs have no elements: what the expected run did too is no news.
@@ -177,10 +194,11 @@ std::optional<Mismatch> first_new_damage(const Execution& expected, const Execut
   }
   return std::nullopt;
 }
-}  // namespace
 
+// `any`: as of difference().
 std::optional<Mismatch> compare_elements(Dtype dtype, std::span<const int64_t> sizes,
-                                         std::span<const std::byte> expected, std::span<const std::byte> got) {
+                                         std::span<const std::byte> expected, std::span<const std::byte> got,
+                                         bool any) {
   if (expected.size() == got.size() && (expected.empty() || !std::memcmp(expected.data(), got.data(), got.size())))
     return std::nullopt;
   std::optional<Mismatch> first;
@@ -189,6 +207,7 @@ std::optional<Mismatch> compare_elements(Dtype dtype, std::span<const int64_t> s
     ScalarBits a = bits_at(expected, dtype, i), b = bits_at(got, dtype, i);
     if (same_element(dtype, a, b)) continue;
     ++wrong;
+    if (first && first->rung == Rung::special) continue;  // none comes before it here
     ScalarValue x = scalar_at(dtype, expected, i), y = scalar_at(dtype, got, i);
     Rung rung = classes(x) == classes(y) ? Rung::bitwise : Rung::special;
     if (first && first->rung <= rung) continue;
@@ -196,12 +215,19 @@ std::optional<Mismatch> compare_elements(Dtype dtype, std::span<const int64_t> s
     first->element = i;
     first->at = coordinates(sizes, i);
     first->ulps = distance(dtype, x, y);
+    if (any) break;
   }
   if (first) {
     first->wrong = wrong;
     first->total = count;
   }
   return first;
+}
+}  // namespace
+
+std::optional<Mismatch> compare_elements(Dtype dtype, std::span<const int64_t> sizes,
+                                         std::span<const std::byte> expected, std::span<const std::byte> got) {
+  return compare_elements(dtype, sizes, expected, got, false);
 }
 
 namespace {
@@ -229,21 +255,27 @@ std::optional<Mismatch> compare_outside(const Graph& graph, const Execution& exp
   if (a.size() != b.size())
     return mismatch(Rung::metadata, "the run", std::to_string(a.size()) + " values", std::to_string(b.size()));
   for (size_t i = 0; i < a.size(); ++i)
-    if (std::string x = outside(a[i].seen), y = outside(b[i].seen); x != y)
-      return mismatch(Rung::metadata, a[i].what, x, y);
+    if (!look_alike(a[i].seen, b[i].seen))
+      if (std::string x = outside(a[i].seen), y = outside(b[i].seen); x != y)
+        return mismatch(Rung::metadata, a[i].what(graph), x, y);
   for (size_t i = 0; i < a.size(); ++i)
-    if (std::string x = reading(a[i]), y = reading(b[i]); x != y) return mismatch(Rung::metadata, a[i].what, x, y);
+    if (std::string_view x = reading(a[i]), y = reading(b[i]); x != y)
+      return mismatch(Rung::metadata, a[i].what(graph), std::string(x), std::string(y));
   for (size_t i = 0; i < a.size(); ++i) {
     if (a[i].seen.kind != TypeKind::tensor) continue;
     size_t x = first_of_storage(a, i), y = first_of_storage(b, i);
-    auto with = [&](size_t k) { return k == i ? std::string("memory of its own") : "memory shared with " + a[k].what; };
-    if (x != y) return mismatch(Rung::aliasing, a[i].what, with(x), with(y));
+    auto with = [&](size_t k) {
+      return k == i ? std::string("memory of its own") : "memory shared with " + a[k].what(graph);
+    };
+    if (x != y) return mismatch(Rung::aliasing, a[i].what(graph), with(x), with(y));
   }
   if (auto other = first_other_print(expected, got)) return other;
   return first_new_damage(expected, got);
 }
 
-std::optional<Mismatch> compare_runs(const Graph& graph, const Execution& expected, const Execution& got) {
+namespace {
+// `any`: the first difference that is met is as good as another.
+std::optional<Mismatch> difference(const Graph& graph, const Execution& expected, const Execution& got, bool any) {
   if (auto m = compare_outside(graph, expected, got); m || expected.ending != Ending::finished) return m;
   std::vector<CallersValue> a = held_by_caller(graph, expected), b = held_by_caller(graph, got);
   add_printed(a, expected);
@@ -254,7 +286,7 @@ std::optional<Mismatch> compare_runs(const Graph& graph, const Execution& expect
     if (a[i].seen.kind == TypeKind::tensor) {
       std::vector<int64_t> sizes(a[i].seen.sizes.begin(), a[i].seen.sizes.end());
       if (plainly_same_elements(a[i].value, b[i].value)) continue;
-      m = compare_elements(a[i].seen.dtype, sizes, elements_of(a[i].value), elements_of(b[i].value));
+      m = compare_elements(a[i].seen.dtype, sizes, elements_of(a[i].value), elements_of(b[i].value), any);
     } else if (a[i].seen.kind == TypeKind::sym_int && b[i].seen.kind == TypeKind::sym_int) {
       if (a[i].seen.integer == b[i].seen.integer) continue;
       m = mismatch(Rung::bitwise, "", std::to_string(a[i].seen.integer), std::to_string(b[i].seen.integer));
@@ -265,10 +297,20 @@ std::optional<Mismatch> compare_runs(const Graph& graph, const Execution& expect
       m->wrong = m->total = 1;
     }
     if (!m || (worst && worst->rung <= m->rung)) continue;
-    m->what = a[i].what;
+    m->what = a[i].what(graph);
+    if (any) return m;
     worst = m;
   }
   return worst;
+}
+}  // namespace
+
+std::optional<Mismatch> compare_runs(const Graph& graph, const Execution& expected, const Execution& got) {
+  return difference(graph, expected, got, false);
+}
+
+bool same_runs(const Graph& graph, const Execution& expected, const Execution& got) {
+  return !difference(graph, expected, got, true);
 }
 
 std::string Mismatch::summary() const {

@@ -40,6 +40,8 @@ struct Mismatch {
 
 // Nothing if nobody could tell the runs apart. Names of inputs are the graph's.
 std::optional<Mismatch> compare_runs(const Graph& graph, const Execution& expected, const Execution& got);
+// Whether it is nothing: for who does not ask where they differ.
+bool same_runs(const Graph& graph, const Execution& expected, const Execution& got);
 
 // What a value looks like from outside, as two runs' values are compared: kind, dtype, sizes, strides, offset. Where
 // nothing is, it is nowhere: eager forgets the offset of an empty copy if its memory is empty too.

@@ -49,14 +49,20 @@ class Source {
     std::vector<std::byte> bytes(count * size);
     uint64_t row = sizes.empty() ? 1 : static_cast<uint64_t>(sizes.back());
     bool sorts = (demand_.sorted || values_ == Values::sorted) && !is_complex(dtype_);
+    auto put = [&](uint64_t i, const ScalarValue& value) {
+      const ScalarBits bits = to_bits(dtype_, value);
+      std::memcpy(bytes.data() + i * size, bits.data(), size);
+    };
+    if (!sorts) {
+      for (uint64_t i = 0; i < count; ++i) put(i, element(i));
+      return bytes;
+    }
+    std::vector<ScalarValue> values;
     for (uint64_t start = 0; start < count; start += row) {
-      std::vector<ScalarValue> values;
+      values.clear();
       for (uint64_t i = start; i < start + row; ++i) values.push_back(element(i));
-      if (sorts) std::ranges::stable_sort(values, before);
-      for (uint64_t k = 0; k < row; ++k) {
-        ScalarBits bits = to_bits(dtype_, values[k]);
-        std::memcpy(bytes.data() + (start + k) * size, bits.data(), size);
-      }
+      std::ranges::stable_sort(values, before);
+      for (uint64_t k = 0; k < row; ++k) put(start + k, values[k]);
     }
     return bytes;
   }
@@ -297,7 +303,11 @@ InputSource::InputSource(const Graph& graph, Given given) : graph_(graph), given
 std::vector<RunValue> InputSource::make(Boxed& boxed) const {
   if (given_) return given_(boxed);
   if (drawn_.empty()) {
-    drawn_ = initial_inputs(graph_, boxed, binding_, seed_);
+    const auto filled = [&](size_t i) {  // of shared memory another one may show more
+      const Input& input = graph_.inputs()[i];
+      return demands_[i] && !input.alias && graph_.type(input.value).is_tensor();
+    };
+    drawn_ = initial_inputs(graph_, boxed, binding_, seed_, filled);
     // Of memory that inputs share the first says what it shows, the others what they show beyond.
     for (size_t i = drawn_.size(); i-- > 0;)
       if (demands_[i])

@@ -408,12 +408,15 @@ std::unique_ptr<Graph> with_initial_values(const Graph& graph, uint64_t seed) {
   return seeded;
 }
 
-std::vector<RunValue> initial_inputs(const Graph& graph, Boxed& boxed, const Binding& binding, uint64_t seed) {
+std::vector<RunValue> initial_inputs(const Graph& graph, Boxed& boxed, const Binding& binding, uint64_t seed,
+                                     const Filled& filled) {
   for (const Input& input : graph.inputs())
     if (const Type& t = graph.type(input.value); t.is_tensor() && t.device.kind != boxed.device())
       throw Unsupported("input " + graph.value_name(input.value) + " is on " + lenz::to_string(t.device) +
                         ", and eager runs on the CPU here");
   const std::unique_ptr<Graph> seeded = with_initial_values(graph, seed);
+  for (size_t i = 0; filled && i < seeded->inputs().size(); ++i)
+    if (filled(i)) seeded->input(i).init.kind = Initialiser::zeros;
   std::vector<RunValue> by_value = boxed.inputs(*seeded, binding.lookup());
   std::vector<RunValue> inputs;
   for (const Input& input : seeded->inputs()) inputs.push_back(by_value[input.value]);

@@ -88,6 +88,9 @@ class Executor {
 // The graph's own initial values for its inputs (Initialiser), one per input. `seed` is mixed into each initialiser's;
 // inputs that have none are drawn from their dtype's ordinary values.
 std::unique_ptr<Graph> with_initial_values(const Graph& graph, uint64_t seed);  // the graph that says so itself
-std::vector<RunValue> initial_inputs(const Graph& graph, Boxed& boxed, const Binding& binding, uint64_t seed = 0);
+// Those that `filled` says get zeros: somebody writes all of their elements.
+using Filled = std::function<bool(size_t input)>;
+std::vector<RunValue> initial_inputs(const Graph& graph, Boxed& boxed, const Binding& binding, uint64_t seed = 0,
+                                     const Filled& filled = {});
 
 }  // namespace lenz::oracle

@@ -160,7 +160,7 @@ std::optional<Mismatch> Rewritten::differs(const Graph& made, const Execution& g
 
 std::optional<Mismatch> Rewritten::out_of_bounds(const Graph& made, const Execution& got) {
   if (draws_otherwise(trial_.graph(), made)) return trial_.differs_outside(got);
-  if (!trial_.differs(got)) return std::nullopt;  // every bit of eager's: who doubts those asks of the graph itself
+  if (trial_.same(got)) return std::nullopt;  // every bit of eager's: who doubts those asks of the graph itself
   auto mismatch = beyond_bounds(got);
   return mismatch && known_of(made, got) ? std::nullopt : mismatch;
 }

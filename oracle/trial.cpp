@@ -85,6 +85,8 @@ std::optional<Mismatch> Trial::differs(const Execution& got) {
   return compare_runs(graph_, as_ended(got), got);
 }
 
+bool Trial::same(const Execution& got) { return lacks_memory(got) || same_runs(graph_, as_ended(got), got); }
+
 Execution Trial::eager(const Graph& other) const {
   // The given graph says which values its inputs have: that of a pass may read them in other ways.
   return Executor(boxed_, options_).run(other, inputs(), binding_);
@@ -284,7 +286,7 @@ std::optional<Mismatch> Trial::out_of_bounds(const Execution& got, HowRun how) {
   try {
     if (auto outside = differs_outside(got, widening, draws)) return outside;
     if (got.ending != Ending::finished || as_ended(got).ending != Ending::finished) return std::nullopt;
-    if (!how.drawn && !compare_runs(graph_, as_ended(got), got)) return std::nullopt;  // every bit of eager's
+    if (!how.drawn && same_runs(graph_, as_ended(got), got)) return std::nullopt;  // every bit of eager's
     by_the_reference = true;
     if (!asks_likeness) return differs_beyond(widening, got, draws);
     auto judgement = judged(widening, got, draws);

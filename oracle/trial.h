@@ -57,6 +57,7 @@ class Trial {
   // What eager's own run has of that in what anything was held to so far: a wrong definition misleads the reference as
   // it misleads the compiler.
   std::optional<Mismatch> eager_beyond_bounds();
+  bool same(const Execution& got);  // whether differs() says nothing
   // Whether it differs where a zero may have either sign and in what hangs on such decisions alone.
   bool hangs_on_signs_of_zero(const Execution& got);
   bool within(const Leeway& by, const Execution& got);  // what libtorch computed, given some leeway more
