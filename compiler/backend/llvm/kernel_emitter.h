@@ -113,7 +113,7 @@ class KernelEmitter {
   void nest(const loops::Nest& n, const DimCode& outside);
   void nested(const Axes& axes, size_t depth, Frame& frame, const std::function<void(Frame&)>& body);
   void in_lanes(const Frame& frame, const Body& body);
-  bool walks_in_streams() const;
+  uint32_t copies_of_a_stream() const;
   int64_t points_of_a_turn() const;  // of the axis that runs in lanes
   bool turns_whole() const;
   llvm::Value* points_before_a_line(const Frame& frame);

@@ -132,22 +132,28 @@ bool KernelEmitter::turns_whole() const {
   return !lane_axis_->extent.is_constant() || lane_axis_->extent.constant() >= points_of_a_turn();
 }
 
-// Whether a long row that is added up is walked in as many places at once as its turns have copies: processors fetch
-// ahead up to the end of a page, and of several at a time. Only what may be combined in any order, and what reads few
-// rows, each of which would have to be in a cache in as many places.
-bool KernelEmitter::walks_in_streams() const {
+// How many of a turn's copies are neighbours: all, but of a long row that is added up, which is walked in several
+// places at once: processors fetch ahead up to the end of a page, and of several at a time. Only what may be combined
+// in any order, and what reads few rows, each of which would have to be in a cache in as many places. What is loaded by
+// twos stays so.
+uint32_t KernelEmitter::copies_of_a_stream() const {
   constexpr int64_t kLong = 1 << 13;
   constexpr ptrdiff_t kFewRows = 2;
-  if (lane_axis_->kind != AxisKind::reduction || lane_axis_->unroll < 2) return false;
+  const uint32_t all = lane_axis_->unroll;
+  if (lane_axis_->kind != AxisKind::reduction) return all;
   // Of open sizes: parts of a row, which have a most.
   const std::optional<int64_t> most = program_.assumptions.known().range(lane_axis_->extent).high;
-  if (!most || *most < kLong || std::ranges::find(store_inner_, true) != store_inner_.end()) return false;
+  if (!most || *most < kLong || std::ranges::find(store_inner_, true) != store_inner_.end()) return all;
   auto in_any_order = [](const Instr& i) {
     if (i.kind == InstrKind::scan || i.kind == InstrKind::draw) return false;
     return i.kind != InstrKind::reduce || loops::row_of(i.combine).parts == 1;
   };
   const auto loads = [](const Instr& i) { return i.kind == InstrKind::load; };
-  return std::ranges::all_of(nest_->body, in_any_order) && std::ranges::count_if(nest_->body, loads) <= kFewRows;
+  if (!std::ranges::all_of(nest_->body, in_any_order) || std::ranges::count_if(nest_->body, loads) > kFewRows)
+    return all;
+  const auto by_twos = [&](const Instr& i) { return loads(i) && wide_->loads_pairs(dtype_of(i.buffer)); };
+  const uint32_t together = std::ranges::any_of(nest_->body, by_twos) ? 2 : 1;
+  return all % together == 0 ? together : all;
 }
 
 // Copies of the frame, each for some lanes: as many as are unrolled, then the rest: at once where its points are known,
@@ -181,14 +187,16 @@ void KernelEmitter::in_lanes(const Frame& frame, const Body& body) {
   }
   llvm::Value* rest = b_.CreateURem(b_.CreateSub(count, first), b_.getInt64(static_cast<uint64_t>(turn)));
   llvm::Value* whole = b_.CreateSub(count, rest);
-  const bool streams = walks_in_streams();
-  llvm::Value* copies = b_.getInt64(lane_axis_->unroll);
-  llvm::Value* end = streams ? b_.CreateExactUDiv(whole, copies) : whole;
-  loop(first, end, streams ? lanes_ : turn, [&](llvm::Value* at) {
+  const uint32_t together = copies_of_a_stream();
+  const uint64_t streams = lane_axis_->unroll / together;
+  llvm::Value* stream = streams == 1 ? whole : b_.CreateExactUDiv(whole, b_.getInt64(streams));
+  loop(first, stream, int64_t{together} * lanes_, [&](llvm::Value* at) {
     std::vector<Frame> frames;
-    for (uint32_t u = 0; u < lane_axis_->unroll; ++u)
-      frames.push_back(streams ? lanes_at(frame, b_.CreateAdd(at, b_.CreateMul(end, b_.getInt64(u))), whole_vectors)
-                               : vector_at(at, u));
+    for (uint32_t u = 0; u < lane_axis_->unroll; ++u) {
+      llvm::Value* begins =
+          u < together ? at : b_.CreateAdd(at, b_.CreateMul(stream, b_.getInt64(uint64_t{u} / together)));
+      frames.push_back(vector_at(begins, u % together));
+    }
     fetch_next(frames);
     body(frames);
   });

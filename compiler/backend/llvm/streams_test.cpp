@@ -44,5 +44,22 @@ TEST(Streams, OfPartsOfOpenRows) {
   expect_same(combined("sum", 8209), {ones});
 }
 
+// Two vectors of half floats are loaded as one: they stay neighbours, and every element is read.
+TEST(Streams, OfHalfFloats) {
+  for (const Dtype dtype : {Dtype::bf16, Dtype::f16})
+    for (int lanes : {4, 8, 16})
+      for (int unroll : {1, 2, 4})
+        for (int64_t size : {8192, 8961}) {
+          loops::Tensor rising(dtype, {size});
+          for (int64_t i = 0; i < size; ++i) rising.put(i, ScalarValue(static_cast<double>(i * 256 / size)));
+          for (const char* how : {"maximum", "minimum"})
+            expect_same(fmt::format("loops @halves {{\n  input %x: {0}[{1}] placed\n  temp %s: {0}[] placed\n  kernel "
+                                    "{{\n    for reduce j < {1} lanes {2} unroll {3} {{\n      %0 = load %x[j]\n      "
+                                    "%1 = reduce {4} %0\n      store %s[] = %1\n    }}\n  }}\n  return %s\n}}\n",
+                                    name(dtype), size, lanes, unroll, how),
+                        {rising});
+        }
+}
+
 }  // namespace
 }  // namespace lenz::native
