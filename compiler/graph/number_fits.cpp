@@ -14,6 +14,8 @@ namespace lenz {
 namespace {
 constexpr std::string_view kInto[] = {"result", "computed", "truncated", "element", "filled", "power"};
 constexpr std::string_view kWhole = ":whole", kComputed = ":computed";  // the first refuses nothing
+// To the result's dtype, once negated: of constants the row's rule asks that, for integers have more negative numbers.
+constexpr std::string_view kNegated = "negated";
 
 // Cuts off what stands before the mark.
 std::string_view cut(std::string_view& rest, char mark) {
@@ -39,6 +41,10 @@ bool takes_whole(const OpDef& op, size_t param) {
   return false;
 }
 
+namespace {
+bool negates(const OpDef& op) { return op.fits.ends_with(kNegated); }
+}  // namespace
+
 std::vector<NumberFit> read_fits(const OpDef& def) {
   std::vector<NumberFit> fits;
   for (std::string_view rest = def.fits; !rest.empty();) {
@@ -46,6 +52,7 @@ std::vector<NumberFit> read_fits(const OpDef& def) {
     if (head.ends_with(kWhole)) continue;
     NumberFit fit;
     fit.param = param_of(def, cut(head, ':'));
+    if (head == kNegated) head = kInto[NumberFit::result];
     const auto* into = std::ranges::find(kInto, head);
     LENZ_CHECK(into != std::end(kInto), def.schema.full_name() + ": a number fits no " + std::string(head));
     fit.into = static_cast<NumberFit::Into>(into - std::begin(kInto));
@@ -165,6 +172,7 @@ bool is_representable(Infer& in, const Arg& number, Dtype dtype) {
 
 void require_fitting_numbers(Infer& in) {
   if (in.op().number_fits.empty() || in.results().empty() || !in.results()[0].type->is_tensor()) return;
+  if (negates(in.op())) return;
   const Type& result = *in.results()[0].type;
   for (const NumberFit& fit : in.op().number_fits) {
     const Param& param = in.op().schema.params[fit.param];

@@ -155,15 +155,34 @@ void replace_node(Graph& graph, NodeId id, std::span<const Arg> results) {
 }
 
 namespace {
-// A number that only the run knows, as eager converts it on the way to the result (number_fits.h): by a step that
-// refuses what the dtype can't hold. The steps of a definition would take any number.
-Arg converted(Graph& graph, NodeId before, const Arg& number, Dtype dtype, uint32_t origin) {
-  const Arg filled[] = {graph.context().dims({{Dim(2)}}), number};  // one element alone would overflow as elements do
+ValueId filled(Graph& graph, NodeId before, const Arg& number, Dtype dtype, uint32_t origin) {
+  const Arg two[] = {graph.context().dims({{Dim(2)}}), number};  // one element alone would overflow as elements do
   const Keyword as{"dtype", Arg::of_dtype(dtype)};
-  const ValueId tensor = call(graph, before, "aten.full", filled, origin, {&as, 1});  // op name: what refuses it
+  return call(graph, before, "aten.full", two, origin, {&as, 1});  // op name: what refuses numbers out of range
+}
+
+Arg number_in(Graph& graph, NodeId before, ValueId tensor, uint32_t origin) {
   const Arg place[] = {Arg::of_value(tensor), Arg::of_int(0), Arg::of_int(0)};
   const Arg one[] = {Arg::of_value(call(graph, before, "aten.select", place, origin))};  // op name: the number's place
   return Arg::of_value(call(graph, before, "aten._local_scalar_dense", one, origin));    // op name: as a number
+}
+
+// A number that only the run knows, as eager converts it on the way to the result (number_fits.h): by steps that
+// refuse what the dtype can't hold. The steps of a definition would take any number. It stays a float: of integers one
+// that is whole, as what eager computes with.
+Arg converted(Graph& graph, NodeId before, Arg number, NumberFit::Into into, Dtype dtype, uint32_t origin) {
+  const bool whole = is_integral(dtype, false);
+  if (whole && into == NumberFit::truncated) {
+    const Arg cut[] = {Arg::of_value(filled(graph, before, number, Dtype::f64, origin))};
+    number = number_in(graph, before, call(graph, before, "aten.trunc", cut, origin), origin);  // op name: cuts it off
+  }
+  ValueId tensor = filled(graph, before, number, dtype, origin);
+  if (whole) {
+    const Arg from[] = {Arg::of_value(tensor)};
+    const Keyword as{"dtype", Arg::of_dtype(Dtype::f64)};
+    tensor = call(graph, before, "aten._to_copy", from, origin, {&as, 1});  // op name: as a float again
+  }
+  return number_in(graph, before, tensor, origin);
 }
 
 bool has_something(Graph& graph, const Arg& a, int64_t beyond) {
@@ -183,10 +202,10 @@ SmallVec<Arg, 8> with_numbers_that_fit(Graph& graph, NodeId id, uint32_t origin)
     if (!number.is_value() || graph.type(number.value()).kind != TypeKind::sym_float) continue;
     if (fit.into == NumberFit::filled) continue;  // their definitions fill
     const std::optional<Dtype> to = converted_to(fit.into, graph.type(node.result()).dtype);
-    if (!to || !is_inexact(*to) || to_real(*to) == Dtype::f64) continue;
+    if (!to || *to == Dtype::b8 || to_real(*to) == Dtype::f64) continue;
     if (std::ranges::all_of(fit.where,
                             [&](const auto& what) { return has_something(graph, node.args[what.param], what.beyond); }))
-      args[fit.param] = converted(graph, id, number, to_real(*to), origin);
+      args[fit.param] = converted(graph, id, number, fit.into, to_real(*to), origin);
   }
   return args;
 }

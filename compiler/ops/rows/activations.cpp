@@ -330,7 +330,8 @@ void backward_rows(RowSink& t) {
   row.raises = "bools among themselves; complex";
   t.row("threshold_backward(Tensor grad_output, Tensor self, Scalar threshold) -> Tensor",
         fitting("threshold:computed", meaning(LENZ_PROMOTED("%grad_output", "%self") R"(
-    return aten.where(aten.le(%x, $threshold), 0, %g))",
+    if is_float($d) { return aten.where(aten.le(%x, $threshold), 0, %g) }
+    return aten.where(aten.le(%x, aten.scalar_tensor($threshold, dtype=$d, device=device(%self))), 0, %g))",
                                               row)));
   row.infer = rule::activation_backward;
   row.dtypes = dtypes::usual;

@@ -44,7 +44,7 @@ void arithmetic_rows(RowSink& t) {
   row.dtypes = dtypes::numbers;
   row.scalar = "sub";
   row.raises = "bool operands; an alpha whose negative the result type can't hold";
-  row.fits = {};  // the rule asks
+  row.fits = "alpha:negated";
   row.neutral = {{0, Neutral::right, dtypes::integers | dtypes::floats}};
   t.row("sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", with(row, both("out")));
   t.row("sub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", with(row, copied(true, "Scalar_out")));
