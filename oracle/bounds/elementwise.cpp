@@ -156,7 +156,7 @@ double with_nan(const ScalarRow& row, Dtype compute, std::span<const Uncertain> 
   ScalarValue at[3];
   for (size_t i = 0; i < given.size(); ++i) at[i] = given[i].value;
   at[k] = ScalarValue(std::copysign(dd::kNan, sign));
-  const ScalarValue made = evaluate(row, compute, {at, given.size()});
+  const ScalarValue made = table_value(row, compute, {at, given.size()});
   return made.kind() == ScalarKind::integer ? static_cast<double>(made.integer()) : made.real();
 }
 
@@ -400,6 +400,11 @@ double quotient_error(double a, double ea, double b, double eb) {
   return ea / (b - eb) + (eb > 0 ? a / b * (eb / (b - eb)) : 0);  // shares alone: a product of such small ones is 0
 }
 }  // namespace
+
+ScalarValue table_value(const ScalarRow& row, Dtype compute, std::span<const ScalarValue> operands,
+                        std::optional<Dtype> target) {
+  return evaluate(row, is_float8(compute) && !row.dtypes.has(compute) ? Dtype::f32 : compute, operands, target);
+}
 
 bool reads_signs_of_nan(const ScalarRow& row, Dtype compute) {
   if (!is_floating(compute) || row.nan == NanRule::propagates || row.arity > 2 || row.error.jump != Jump::at_zero)

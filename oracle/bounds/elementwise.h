@@ -69,6 +69,9 @@ struct ElementsOut {
   void widen(int64_t i, double by);      // either way
 };
 
+// What the table gives for a row's operands: of float8, which eager computes in and rows do not know, as of f32.
+ScalarValue table_value(const ScalarRow& row, Dtype compute, std::span<const ScalarValue> operands,
+                        std::optional<Dtype> target = {});
 // Whether the sign of a NaN shows in what the row gives.
 bool reads_signs_of_nan(const ScalarRow& row, Dtype compute);
 

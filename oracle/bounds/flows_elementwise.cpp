@@ -238,7 +238,7 @@ at::Tensor evaluated_natively(const ScalarRow& row, Dtype compute, Dtype result,
   for (int64_t i = 0; i < made.numel(); ++i) {
     ScalarValue at[3];
     for (size_t k = 0; k < laid.size(); ++k) at[k] = laid[k].elements.at(i);
-    to[i] = round_to(result, evaluate(row, compute, {at, laid.size()}).real());
+    to[i] = round_to(result, table_value(row, compute, {at, laid.size()}).real());
   }
   return made;
 }

@@ -39,7 +39,7 @@ bool is_too_large(const ScalarRow& row, Dtype compute, std::span<const ScalarVal
       if (operands[k].real() == 0) return false;
       at[k] = ScalarValue(operands[k].real() * beside);
     }
-    if (!std::isinf(evaluate(row, compute, {at, operands.size()}).real())) return false;
+    if (!std::isinf(table_value(row, compute, {at, operands.size()}).real())) return false;
   }
   return true;
 }
@@ -112,7 +112,7 @@ void widen_at_ends(const ScalarRow& row, Dtype compute, Dtype result, std::span<
     } else if (end && complex && loses_on_the_way(row, compute, given)) {
       error = kOpen;
     } else if (end && !sum && !targeted && (complex || has_exception(row, compute))) {
-      Parts table = parts(evaluate(row, compute, given));
+      Parts table = parts(table_value(row, compute, given));
       error = std::hypot(apart(eager.real, table.real), apart(eager.imaginary, table.imaginary));
       if (!(error > out.error[i])) error = 0;
     }

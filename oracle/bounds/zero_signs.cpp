@@ -91,7 +91,7 @@ void open_loose_zeros(const ScalarRow& row, Dtype compute, Dtype result, std::sp
     for (unsigned signs = 0; signs < 1U << zeros.count; ++signs) {
       ScalarValue given[3];
       zeros.put(signs, operands, i, given);
-      const Parts there = parts(evaluate(row, compute, {given, operands.size()}, target));
+      const Parts there = parts(table_value(row, compute, {given, operands.size()}, target));
       real.add(there.real);
       imaginary.add(there.imaginary);
     }
