@@ -312,11 +312,15 @@ bool FactsLearner::assume_zero(Dim dim) {
 }
 
 // a//k + c >= 0 says a + k*c >= 0, and c - a//k >= 0 says k*c + k-1 - a >= 0, for k > 0: where c is a number, or k is
-// none, for then no step of a proof has both.
+// none, for then no step of a proof has both. Where c has the quotient too, as in (k + 1)*(a//k) - a//k, what that says
+// would have it once more, and so on for ever.
 void FactsLearner::bound_quotient(Dim dim) {
   SumView view(dim);
   for (const SymTerm& t : view.terms()) {
     if (t.monomial->kind != SymKind::floor_div || (t.coefficient != 1 && t.coefficient != -1)) continue;
+    if (std::ranges::count_if(view.terms(),
+                              [&](const SymTerm& o) { return !divide_monomial(o.monomial, t.monomial).is(0); }) > 1)
+      continue;
     const Dim a = t.monomial->args()[0], k = t.monomial->args()[1];
     const Range by = FactsReader(facts_).range(k);
     if ((k.is_constant() && view.terms().size() > 1) || !by.low || *by.low < 1) continue;

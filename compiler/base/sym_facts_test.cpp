@@ -361,6 +361,12 @@ TEST(SymFacts, AnyNumberMayEqualASum) {
   }
 }
 
+// What a bound says of the quotient in it ends, where factors of that are sums.
+TEST(SymFacts, QuotientsInProductsOfThemselves) {
+  World w{"s in 2..64", "(4//(s - 1))*(s - 1) == 4"};
+  EXPECT_EQ(w.prove("s*(4//(s - 1)) == 4//(s - 1) + 4"), Truth::yes);
+}
+
 TEST(Facts, ConstantsAreComparedEvenIfTheirDifferenceOverflows) {
   Facts facts;
   EXPECT_EQ(facts.prove(lt(INT64_MIN, 0)), Truth::yes);

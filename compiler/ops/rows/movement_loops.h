@@ -165,8 +165,9 @@ inline constexpr std::string_view kRollLoops = R"(
     %out[$i] = %self[$j]
   })";
 // Row j stands as often as `repeats` says: the row of place t is how many sums of repeats t has passed.
-// A number below zero has no place among the one of `%none`: eager refuses it.
-#define LENZ_REPEATS(x) "to(" x ", i64) + %none[position(to(to(" x ", i64) < 0, i64), 1)]"
+// A number below zero has no place among the one of `%none`: eager refuses it, `where` it looks at it.
+#define LENZ_REPEATS_WHERE(x, where) "to(" x ", i64) + %none[position(to(to(" x ", i64) < 0, i64)" where ", 1)]"
+#define LENZ_REPEATS(x) LENZ_REPEATS_WHERE(x, "")
 #define LENZ_REPEATED \
   "$n = numel(%repeats) "                                                                                             \
   "%none = temporary(i64, [1]) %none[$z] = 0 "                                                                        \
@@ -177,7 +178,7 @@ inline constexpr std::string_view kRollLoops = R"(
 inline constexpr std::string_view kRepeatsLoops = LENZ_REPEATED R"(
   if not given($output_size) { bind(%total, size(%out, 0)) }
   for $t < size(%out, 0), reduce $k < $n { c = reduce sum(to(%sums[$k] <= $t, i64)) %out[$t] = c })";
-// One number of repeats is that of each row.
+// One number of repeats is that of each row: of none eager does not look at it.
 inline constexpr std::string_view kRepeatInterleaveLoops = R"(
   $flat = not given($dim)
   if $flat { $d = 0 $rows = numel(%self) } else { $d = wrap($dim, rank(%self)) $rows = size(%self, $d) }
@@ -187,7 +188,8 @@ inline constexpr std::string_view kRepeatInterleaveLoops = R"(
     %total = temporary(i64, [])
     %none = temporary(i64, [1])
     %none[$z] = 0
-    for $none in [] { %total[[]] = ()" LENZ_REPEATS("%repeats[$only]") R"() * to($rows, i64) }
+    for $none in [] { %total[[]] = ()" LENZ_REPEATS_WHERE("%repeats[$only]",
+                                                          " * to(min($rows, 1), i64)") R"() * to($rows, i64) }
     if not given($output_size) { bind(%total, size(%out, $d)) }
     %row = temporary(i64, [size(%out, $d)])
     %row[$t] = floor_divide(to(at($t, 0), i64), )" LENZ_REPEATS("%repeats[$only]") R"()
