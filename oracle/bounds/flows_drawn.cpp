@@ -124,7 +124,8 @@ bool draws_by_functions(const OpDef& op) {
 }
 struct Passed {
   at::Tensor error;
-  at::Tensor kept;  // the operand of which elements are kept or dropped, to nothing; undefined: no such draw
+  at::Tensor kept;             // the operand of which elements are kept or dropped, to nothing; undefined: no such draw
+  std::optional<Dtype> whole;  // of integers or bools, which pass as they are: what no float is drawn from
 };
 // What the errors of operands come to: of elements that are kept or dropped, and of normal numbers around means.
 // Nothing: which number is drawn jumps.
@@ -133,7 +134,7 @@ std::optional<Passed> passed_through(FlowContext& in, const Call& call) {
   const OpDef& op = *call.op;
   auto draw = draw_of(op.variant == VariantKind::functional ? op : *op.base);
   if (!draw || (draw->kind != Draw::keep && draw->kind != Draw::normal)) return std::nullopt;
-  Passed passed{at::zeros({}, at::kDouble), {}};
+  Passed passed{at::zeros({}, at::kDouble), {}, {}};
   at::Tensor& error = passed.error;
   for (size_t k = 0; k < draw->operands.size(); ++k) {
     const int param = draw->operands[k].param;
@@ -142,8 +143,12 @@ std::optional<Passed> passed_through(FlowContext& in, const Call& call) {
     Planes p = in.store.read(call.values[v]->value.toTensor());
     if (!p.error.defined()) continue;
     // What is drawn is drawn around the number of the graph's own dtype that is next to it.
-    const at::Tensor stored = p.value.to(to_aten(call.types[v]->dtype)).to(p.value.scalar_type());
-    p.error = p.error + nothing_where(stored.isfinite().logical_not(), at::abs(stored - p.value), 0);
+    if (!is_inexact(call.types[v]->dtype)) {
+      passed.whole = call.types[v]->dtype;
+    } else {
+      const at::Tensor stored = p.value.to(to_aten(call.types[v]->dtype)).to(p.value.scalar_type());
+      p.error = p.error + nothing_where(stored.isfinite().logical_not(), at::abs(stored - p.value), 0);
+    }
     if (draw->kind == Draw::normal) {
       error = error + p.error * (k == 0 ? 1 : kFarthest);
       continue;
@@ -220,9 +225,9 @@ Outcome flow_random(FlowContext& in, const Call& call) {
     if (by_functions && is_inexact(native)) error = (magnitude(wide) + 1) * (32 * unit_of(to_real(native)));
     // What is no number stays so; of complex ones the parts may meet.
     if (error.defined()) error = nothing_where(error.isfinite().logical_not(), error, wide.is_complex() ? kInf : 0);
-    if (passed && is_inexact(native)) {
+    if (passed && (is_inexact(native) || passed->whole == native)) {
       error = (error.defined() ? error : at::zeros(wide.sizes(), at::kDouble)) + passed->error;
-      if (passed->kept.defined() && passed->kept.sizes() == wide.sizes())
+      if (is_inexact(native) && passed->kept.defined() && passed->kept.sizes() == wide.sizes())
         error = nothing_where(wide.eq(0).logical_and(magnitude(passed->kept) > smallest_normal(to_real(native))), error,
                               0);  // dropped
     }

@@ -91,10 +91,14 @@ void list_and_copy(RowSink& t, std::string_view name, std::string_view overload,
 
 void shapes(RowSink& t) {
   constexpr std::string_view kNoView = "the strides allow no such view, or the number of elements differs";
-  view_and_copy<at::as_dtype>(
-      t, "view", ".dtype", "dtype_out", ", ScalarType dtype", make::view_dtype,
-      {kViewDtypeLoops, "return aten.view.dtype(aten.contiguous(%written), dtype(%self))", {}, true},
-      "element sizes that the strides, sizes or offset don't allow");
+  view_and_copy<at::as_dtype>(t, "view", ".dtype", "dtype_out", ", ScalarType dtype", make::view_dtype,
+                              {kViewDtypeLoops,
+                               R"(
+                               if is_constant(numel(%written)) and numel(%written) == 0 { return aten.clone(%self) }
+                               return aten.view.dtype(aten.contiguous(%written), dtype(%self)))",
+                               {},
+                               true},
+                              "element sizes that the strides, sizes or offset don't allow");
   t.row("view(Tensor(a) self, SymInt[] size) -> Tensor(a)",
         through(kReshaped, row_of(kView, rule::view<at::shaped>, make::view_shape, kNoView)));
   t.row("_unsafe_view(Tensor self, SymInt[] size) -> Tensor",
