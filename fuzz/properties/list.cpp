@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "fuzz/properties/runtime_parts.h"
 #include "fuzz/properties/sizes.h"
 #include "fuzz/properties/users_way.h"
 
@@ -15,6 +16,7 @@ std::span<const Property> properties() {
       structure(),
       drawn_calls(),
       broken_calls(),
+      runtime_parts(),
       rows_alone(),
       rules_alone(),
       nests_alone(),

@@ -1,0 +1,21 @@
+// What graphs seldom reach of the runtime and of its interpreter, drawn by itself: lines that are sorted, threads.
+// Thread-safety: pure functions.
+#pragma once
+
+#include <string>
+
+#include "compiler/base/chooser.h"
+#include "fuzz/property.h"
+
+namespace lenz::fuzz {
+
+// What is wrong with lines of drawn dtype, length, strides and order, sorted by the runtime or by the interpreter: held
+// to std::stable_sort. Empty: nothing.
+std::string wrongly_sorted(Chooser& choose);
+// What is wrong with a job of a pool: each of its chunks runs once, by a worker that rounds as the caller does, and who
+// is not the caller works too.
+std::string wrongly_dealt(Chooser& choose);
+
+Property runtime_parts();
+
+}  // namespace lenz::fuzz
