@@ -1,11 +1,15 @@
 #include "fuzz/decisions/facts.h"
 
 #include <algorithm>
+#include <bit>
+#include <charconv>
+#include <cmath>
 #include <set>
 
 #include "compiler/backend/llvm/kernel_code.h"
 #include "compiler/backend/llvm/kernel_key.h"
 #include "compiler/backend/llvm/row_kernel.h"
+#include "compiler/backend/llvm/ulp_samples.h"
 #include "compiler/base/hash.h"
 #include "compiler/driver/program_set.h"
 #include "compiler/graph/text.h"
@@ -14,11 +18,16 @@
 #include "compiler/loops/text.h"
 #include "compiler/loops/verify.h"
 #include "compiler/ops/break_call.h"
+#include "compiler/ops/lazily_read.h"
 #include "compiler/ops/op_table.h"
+#include "compiler/passes/postgrad/reuse.h"
 #include "compiler/runtime/together.h"
 #include "compiler/schedule/explain.h"
 #include "compiler/schedule/proved.h"
+#include "fuzz/decisions/broken.h"
 #include "fuzz/decisions/fixed.h"
+#include "fuzz/decisions/interpreted.h"
+#include "fuzz/properties/linear.h"
 #include "fuzz/symbolic.h"
 #include "oracle/binding.h"
 #include "oracle/type_check.h"
@@ -54,8 +63,28 @@ int64_t jobs(const runtime::Tape& tape) {
   return all;
 }
 
-// LLVM writes what decimals do not say as the bits of a double. What is fitted when a compiler starts may be off by a
-// last place on another machine, where libm's is: only what is exact in a float is held.
+// Who joins which job, of all steps.
+std::string jobs_text(const runtime::Tape& tape) {
+  std::string all;
+  for (const runtime::Step& step : tape.steps) all += std::to_string(step.together) + " ";
+  for (const auto& inner : tape.inner) all += "(" + jobs_text(*inner) + ")";
+  return all;
+}
+int32_t nothing(void* const*, const int64_t*, const uint64_t*, int64_t, int64_t) { return 0; }
+
+// What is fitted when a compiler starts may be off by a last place on another machine, where libm's is: it is held
+// rounded, unless it is so small that it may be what such places leave.
+std::string fitted(std::string_view digits) {
+  uint64_t bits = 0;
+  std::from_chars(digits.begin(), digits.end(), bits, 16);
+  const double x = std::bit_cast<double>(bits);
+  if (!(std::abs(x) > 0x1p-40)) return "0xfitted";
+  char text[24];
+  std::snprintf(text, sizeof text, "%.3e", x);
+  return text;
+}
+
+// LLVM writes what decimals do not say as the bits of a double. What is no float is fitted, perhaps.
 std::string_view without_fitted(std::string_view line, std::string& made) {
   constexpr size_t kDigits = 16, kOfFloat = 7;  // of a double; of these zeros, where it is a float
   made.clear();
@@ -68,7 +97,8 @@ std::string_view without_fitted(std::string_view line, std::string& made) {
     const std::string_view digits = line.substr(hex + 2, kDigits);
     const bool whole = digits.find_first_not_of("0123456789ABCDEF") == digits.npos;
     made += line.substr(at, hex - at);
-    made += whole && !digits.ends_with("0000000") ? "0xfitted" : line.substr(hex, 2 + (whole ? kDigits : 0));
+    made += whole && !digits.ends_with("0000000") ? fitted(digits)
+                                                  : std::string(line.substr(hex, 2 + (whole ? kDigits : 0)));
     at = hex + 2 + (whole ? kDigits : 0);
   }
   static_assert(kOfFloat == std::string_view("0000000").size());
@@ -110,22 +140,35 @@ class Decider {
 
   Facts run() {
     scheduled(lowered(true), {"avx512", 8, 1});
-    planned(lowered(false), other_machine());
+    const loops::Program inside = lowered(false);
+    planned(inside, other_machine(), true);
+    apart(inside);
+    broken_graph();
+    if (!has_many_facts(inside)) broken_loops("loops", loops::print(inside), 3);
     drop_repeated();
+    return std::move(facts_);
+  }
+
+  // Twice the same beside each other: how much of it is one.
+  Facts run_twice() {
+    apart(lowered(false));
     return std::move(facts_);
   }
 
   // In one of both ways.
   Facts run_in_part() {
     if (odd_) {
-      scheduled(lowered(true), {"avx512", 8, 1});
+      const loops::Program outside = lowered(true);
+      scheduled(outside, {"avx512", 8, 1});
+      broken_loops("loops", loops::print(outside), 1);
     } else {
-      planned(lowered(false), other_machine());
+      planned(lowered(false), other_machine(), false);
     }
     return std::move(facts_);
   }
 
  private:
+  static constexpr size_t kLongest = 4000;  // of a text that is broken
   Machine other_machine() const {
     return {digest(graph_.name + std::to_string(graph_.node_count())) % 2 == 1 ? "avx2" : "generic", 1, 64};
   }
@@ -167,6 +210,9 @@ class Decider {
     set("lowering", name, "others", costs.others);
     set("lowering", name, "guards", static_cast<int64_t>(program.assumptions.guards().size()));
     set("lowering", name, "#", digest(loops::print(program, {.provenance = true})));
+    if (name == "inside" || odd_) interpreted(graph_, program, sizes_, facts_);
+    if (const auto memory = reuse_candidates(*passed); !memory.empty())
+      set("passes", name, "reuse #", digest(print(*passed, memory)));
     return program;
   }
 
@@ -178,7 +224,7 @@ class Decider {
   }
 
   // Step by step, with what is said of it.
-  void planned(const loops::Program& program, const Machine& machine) {
+  void planned(const loops::Program& program, const Machine& machine, bool breaks) {
     const schedule::Target target = target_of(machine);
     loops::Program prepared = loops::clone(program);
     schedule::prepare(prepared, target);
@@ -196,7 +242,59 @@ class Decider {
     for (size_t i = 0; i + 1 < std::min<size_t>(stored.size(), 8); ++i)
       said += schedule::explain(program, prepared, plan, stored[i], stored[i + 1]);
     if (!said.empty()) set("plan", machine.name, "explained #", digest(said));
-    realised(schedule::realise(std::move(prepared), plan), machine);
+    if (breaks) broken_plan(text, prepared, machine);
+    const loops::Program made = schedule::realise(std::move(prepared), plan);
+    realised(made, machine);
+    if (breaks && !has_many_facts(made)) broken_loops("kernels", loops::print(made), 2);
+  }
+
+  // Each nest by itself: more kernels, which may lie in each other's memory, run together and be one function.
+  void apart(const loops::Program& program) {
+    if (costs_of(program, sizes_).nests < 2) return;
+    const schedule::Target target = target_of({odd_ ? "generic" : "avx2", 8, 64});
+    loops::Program prepared = loops::clone(program);
+    schedule::prepare(prepared, target);
+    const schedule::Plan plan = schedule::plan(prepared, target, {.nests = 1});
+    const loops::Program made = schedule::realise(std::move(prepared), plan);
+    const runtime::MemoryPlan memory = runtime::plan_memory(made);
+    runtime::KernelCode code;
+    std::set<std::string> keys;
+    loops::for_each_node(made.body, [&](const loops::Node& node) {
+      const auto* kernel = std::get_if<loops::Kernel>(&node.is);
+      if (!kernel) return;
+      runtime::NativeKernel& known = code.kernels[kernel];
+      known = {native::arguments_of(made, *kernel), &nothing};
+      keys.insert(native::kernel_key(made, *kernel, known.arguments));
+    });
+    uint32_t steps = 0;
+    const auto tape = runtime::make_tape(made, code, steps);
+    runtime::find_together(*tape, made, memory);
+    set("machine code", "apart", "functions", static_cast<int64_t>(keys.size()));
+    set("scheduling", "apart", "#", digest(loops::print(made)));
+    set("memory", "apart", "#", digest(runtime::print(memory, made)));
+    set("memory", "apart", "jobs #", digest(jobs_text(*tape)));
+  }
+
+  // What verifiers and readers say of it with one thing otherwise. Many proofs about open sizes take long.
+  void broken_loops(const char* what, const std::string& text, int times) {
+    if (text.size() > kLongest) return;
+    RandomChooser choose(hash_bytes(text));
+    set("verifier", what, "#", digest(said_of_broken_loops(text, choose, times)));
+  }
+  void broken_graph() {
+    const std::string text = print(graph_);
+    if (text.size() > kLongest) return;
+    RandomChooser choose(hash_bytes(text));
+    set("verifier", "graph", "#", digest(said_of_broken_graphs(text, choose, 3)));
+  }
+  void broken_plan(const std::string& text, const loops::Program& prepared, const Machine& machine) {
+    if (text.size() > kLongest) return;
+    RandomChooser choose(hash_bytes(text));
+    set("plan", machine.name, "broken #", digest(said_of_broken_plans(text, prepared, choose, 4)));
+  }
+  bool has_many_facts(const loops::Program& program) const {
+    constexpr size_t kMany = 3;
+    return program.assumptions.guards().size() > kMany;
   }
 
   void realised(const loops::Program& program, const Machine& machine) {
@@ -246,6 +344,7 @@ class Decider {
     loops::for_each_node(program.body, [&](const loops::Node& node) {
       const auto* kernel = std::get_if<loops::Kernel>(&node.is);
       if (!kernel) return;
+      code.kernels[kernel].function = &nothing;
       runtime::KernelArguments& takes = code.kernels[kernel].arguments;
       takes = native::arguments_of(program, *kernel);
       if (!keys.insert(native::kernel_key(program, *kernel, takes)).second) return;
@@ -299,6 +398,16 @@ Facts facts_of(const Case& fixed) {
   return unless_refused([&] { return Decider(fixed).run(); });
 }
 
+Facts facts_of_twice(const Case& fixed) {
+  Case twice;
+  twice.setting = fixed.setting;
+  twice.graph = beside_itself(*fixed.graph, 2);
+  Facts facts;
+  if (twice.graph) facts = unless_refused([&] { return Decider(twice).run_twice(); });
+  facts["scheduling/apart/graphs"] = twice.graph ? 2 : 1;
+  return facts;
+}
+
 namespace {
 // What the row's generator draws, once with sizes left open.
 Facts facts_of_calls(const OpDef& row, Chooser& choose) {
@@ -325,13 +434,19 @@ Facts facts_of_calls(const OpDef& row, Chooser& choose) {
 }  // namespace
 
 Facts facts_of(const OpDef& row) {
-  constexpr int kCalls = 40;  // of which each is broken once: a row has many operands, and a dtype few edges
+  constexpr int kCalls = 40;  // of which most are broken once: a row has many operands, and a dtype few edges
+  constexpr int kBrokenThroughout = 1;
   RandomChooser choose(hash_bytes(row.full_name));
   std::string said, words;
   for (int i = 0; i < kCalls; ++i) {
     try {
       DrawnCall call = draw_call(row, op_table(), choose);
       said += oracle::describe(call);
+      if (i < kBrokenThroughout) words += said_of_broken_calls(call);
+      if (i % 4 == 3 && read_lazily(call, choose)) {
+        words += oracle::predict(call).text;
+        continue;
+      }
       const std::string change = break_call(call, choose);
       if (!change.empty()) words += change + ": " + oracle::predict(call).text + "\n";
     } catch (const UserError& error) {
@@ -361,6 +476,8 @@ Facts facts_of(const ScalarRow& row) {
   Facts facts;
   // Each dtype for one of them; what most is computed in for all.
   constexpr const char* kMachines[] = {"avx512", "avx2", "generic"};
+  constexpr int64_t kSamples = 8;
+  uint64_t samples = 0;
   for (size_t machine = 0; machine < std::size(kMachines); ++machine) {
     const char* const name = kMachines[machine];
     const native::CpuTarget& target = native::find_target(name);
@@ -373,6 +490,8 @@ Facts facts_of(const ScalarRow& row) {
       if (dtype != Dtype::f32 && static_cast<size_t>(d) % std::size(kMachines) != machine) continue;
       std::optional<Dtype> into;
       if (row.result == ResultRule::target) into = another_of(dtype, row.name == "bitcast");
+      for (const auto& operands : native::sample_operands(row, dtype, kSamples))
+        for (const ScalarBits& bits : operands) samples = combine(samples, combine(bits[0], bits[1]));
       try {
         all.add(native::row_module(row, dtype, result_dtype(row, dtype, into), compiler, target.lanes(4)).text());
       } catch (const Unsupported&) {
@@ -385,6 +504,7 @@ Facts facts_of(const ScalarRow& row) {
     facts[stage + "refused"] = refused;
     facts[stage + "#"] = digest(all.text);
   }
+  facts["operands/#"] = static_cast<int64_t>(samples & 0xFFFFF);
   std::erase_if(facts, [](const auto& fact) { return fact.second == 0; });
   return facts;
 }

@@ -35,11 +35,15 @@ Memory memory_of(const runtime::MemoryPlan& plan, const SymValues& sizes);
 
 // All of a graph's: the whole way of compilation but for what LLVM does, for two processors that need not be here.
 Facts facts_of(const Case& fixed);
+// Of the graph twice beside itself: which kernels are one function, and run together. Nothing where it can't stand so.
+Facts facts_of_twice(const Case& fixed);
 // Of a row: what its rule says of calls that are drawn, what is made of some, and in which words it refuses broken
 // ones.
 Facts facts_of(const OpDef& row);
 // Of a scalar row: its code.
 Facts facts_of(const ScalarRow& row);
+// Of facts about sizes, drawn by this number.
+Facts facts_of_sizes(uint64_t number);
 // Of a text that is refused, of a graph or of loops: in which words.
 Facts facts_of_refusal(const std::string& text);
 

@@ -14,7 +14,14 @@
 namespace lenz::fuzz {
 
 namespace {
+constexpr uint64_t kDrawnSizes = 512;
+constexpr size_t kSmall = 1500;                   // characters of a graph that is also asked twice beside itself
 constexpr std::string_view kBetween = "# ---- ";  // begins the line before each graph of graphs.txt, with its name
+
+bool reads_at_places(std::string_view graph) {  // which data say
+  constexpr std::string_view kRows[] = {"aten.index", "aten.gather", "aten.scatter", "aten.embedding", "aten.take"};
+  return std::ranges::any_of(kRows, [&](std::string_view row) { return graph.find(row) != graph.npos; });
+}
 
 void add_drawn(std::vector<Fixed>& all, std::string_view text) {
   for (size_t at = text.find(kBetween); at != text.npos;) {
@@ -30,9 +37,11 @@ Facts Fixed::facts() const {
   const InPlaceOfEagersProcessor one_for_all({.computes_in_half = false});
   if (kind == row) return facts_of(*op);
   if (kind == scalar) return facts_of(*scalar_row);
+  if (kind == sizes) return facts_of_sizes(number);
   if (kind == refusal) return facts_of_refusal(std::string(text));
   try {
-    return facts_of(parse_case(std::string(text.substr(0, text.find("\n# ---- after")))));
+    const Case fixed = parse_case(std::string(text.substr(0, text.find("\n# ---- after"))));
+    return kind == twice ? facts_of_twice(fixed) : facts_of(fixed);
   } catch (const UserError& error) {
     return {{"words/refused #", digest(error.what())}};
   } catch (const Unsupported& error) {
@@ -50,6 +59,12 @@ const std::vector<Fixed>& fixed_things() {
     for (const OpDef* op : rows_that_are_drawn()) made.push_back({Fixed::row, op->full_name, {}, op});
     for (const ScalarRow& r : scalar_table())
       made.push_back({Fixed::scalar, "scalar/" + std::string(r.name), {}, nullptr, &r});
+    for (size_t i = 0, graphs = made.size(); i < graphs; ++i)
+      if (made[i].kind == Fixed::graph && made[i].text.size() < kSmall &&
+          (hash_bytes(made[i].name) % 4 == 0 || reads_at_places(made[i].text)))
+        made.push_back({Fixed::twice, "twice/" + made[i].name, made[i].text});
+    for (uint64_t n = 0; n < kDrawnSizes; ++n)
+      made.push_back({.kind = Fixed::sizes, .name = "sizes/" + std::to_string(n), .number = n});
     std::ranges::sort(made, {}, [](const Fixed& f) { return std::pair(hash_bytes(f.name), f.name); });
     return made;
   }();
@@ -57,7 +72,7 @@ const std::vector<Fixed>& fixed_things() {
 }
 
 namespace {
-constexpr uint64_t kParts = 256, kRound = 4096;  // of so many cases as many as there are parts
+constexpr uint64_t kParts = 160, kRound = 4096;  // of so many cases as many as there are parts
 }
 std::optional<uint64_t> part_of_decisions(uint64_t number) {
   const uint64_t part = number % kRound;

@@ -81,6 +81,15 @@ std::optional<Failure> cached(Subject& subject) {
   runtime::Executable& cold = subject.executable(2, false);
   BuildReport report;
   auto warm = subject.build_again(2, report);
+  const native::CompileStatistics& said = report.kernels;
+  size_t kernels = 0;
+  loops::for_each_node(warm->program().body,
+                       [&](const loops::Node& node) { kernels += std::holds_alternative<loops::Kernel>(node.is); });
+  if (said.kernels != kernels || said.compiled + said.from_cache + said.repeated != kernels)
+    return Failure{"from_cache", "cache", "miscounted",
+                   "of " + std::to_string(kernels) + " kernels it counts " + std::to_string(said.kernels) + ", " +
+                       std::to_string(said.compiled) + " of them compiled, " + std::to_string(said.from_cache) +
+                       " cached, " + std::to_string(said.repeated) + " repeated"};
   if (report.kernels.compiled != 0)
     return Failure{"from_cache", "cache", "compiled again",
                    std::to_string(report.kernels.compiled) + " kernels were not found among the cached objects"};
