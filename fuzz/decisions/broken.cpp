@@ -12,6 +12,7 @@
 #include "compiler/ops/layouts.h"
 #include "compiler/ops/op_table.h"
 #include "compiler/schedule/realise.h"
+#include "compiler/schedule/tiles.h"
 #include "fuzz/case.h"
 #include "oracle/type_check.h"
 
@@ -47,8 +48,8 @@ std::vector<Token> tokens_of(std::string_view text) {
 std::string other_number(std::string_view number, Chooser& choose) {
   if (number.size() > 9 || !std::ranges::all_of(number, is_digit)) return "2";
   const int64_t value = std::stoll(std::string(number));
-  constexpr int64_t kMost = 4096;  // points of a tile
-  return std::to_string(choose.any_of<int64_t>({value + 1, std::max<int64_t>(value - 1, 0), 0, 1, 2 * value, kMost}));
+  return std::to_string(
+      choose.any_of<int64_t>({value + 1, std::max<int64_t>(value - 1, 0), 0, 1, 2 * value, schedule::kLargestTile}));
 }
 
 // Lines are the statements of all texts that are printed here.
