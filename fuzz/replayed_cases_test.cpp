@@ -189,5 +189,64 @@ graph @fuzzed(
 )");
 }
 
+// Float8 of one element of a list among integers: its ends are those of f32.
+TEST(ReplayedCases, FloatsOfEightBitsAmongIntegers) {
+  expect_to_hold(R"(# fuzz: values=special seed=2314849808 target=generic
+graph @fuzzed(%x0: i8[], %x1: f8e5m2[3, 4] init uniform(0.125, 4.0, seed=34934)) {
+  %0 = aten._foreach_pow([%x0, %x1], [2, false])
+  return %0
+}
+)");
+}
+
+// The order is no number, and what it is of rounds to a pole, where that does not count.
+TEST(ReplayedCases, OrdersThatAreNoneAtPoles) {
+  expect_to_hold(R"(# fuzz: values=exact seed=1387416317 target=generic
+graph @fuzzed() {
+  %0 = lenz.constant(f32[4] [nan, 2.5, inf, nan])
+  %1 = aten.full([], 1e-50, dtype=f64)
+  %2: float = aten._local_scalar_dense(%1)
+  %3 = aten.special_zeta(%0, %2)
+  %4 = aten.neg(%3)
+  return %4
+}
+)");
+}
+
+// An exponential overflows on eager's way to what lies below the normal numbers.
+TEST(ReplayedCases, ComplexSigmoidsFarOut) {
+  expect_to_hold(R"(# fuzz: values=special seed=30833993 target=generic
+graph @fuzzed(%x0: f16[3, 4, 5] mut, %x1: c128[19, 23] mut) {
+  aten._foreach_sigmoid_([%x0, %x1])
+  return
+}
+)");
+}
+
+// Of a NaN eager leaves what was in memory before.
+TEST(ReplayedCases, PolynomialsOfNaNIntoStrides) {
+  expect_to_hold(R"(# fuzz: values=special seed=17749202
+graph @fuzzed(
+    %x1: f64[5, 2, 4] strides [8, 1, 2] mut init uniform(-0.9375, 4.0, seed=19011)
+) {
+  %11 = lenz.constant(f64[5, 2, 4] [3.6581094669587415, inf, 2.5835032598799574, 0.4378701936317042, -0.5071291376715928, 3.441057792101689, 3.9959532197119305, 0.7797911314701935, 2.72785852732303, 1.331908938850221, 0.13463646916216376, -0.0, 3.356193954828621, 1.4029289860343934, -1.0, -inf, inf, 3.19589607920822, -0.0, 3.26496367241666, 1.8754906901885926, 2.9881555323550497, inf, nan, -1.0, -0.46578823338536307, 1.0, 5e-324, 2.3280565172700083, -inf, 3.3602724061458584, 0.4495824087222151, 0.30608623073369934, 2.827838633461242, 5e-324, 1.7976931348623157e+308, 0.5217200928884065, 1.0, -0.0, -0.6394231022936374])
+  %12 = aten.special_shifted_chebyshev_polynomial_w(%11, 3, out=%x1)
+  %13 = aten.tanh(%12)
+  return %13
+}
+)");
+}
+
+// A long row of half floats, walked in two places at once.
+TEST(ReplayedCases, LeastHalfFloatsOfALongRow) {
+  expect_to_hold(R"(# fuzz: values=ordinary seed=1848880642 sizes=s0=3,s1=256
+graph @fuzzed(%x0: bf16[s0, 3, s1] init uniform(-4.0, 4.0, seed=62305)) where s0 in 0..64, s1 in 1..256 assuming s0*s1*3 != 0 {
+  %0 = aten.min(%x0)
+  %1 = aten.neg(%0)
+  return %1, %0
+}
+)");
+}
+
 }  // namespace
 }  // namespace lenz::fuzz

@@ -191,6 +191,7 @@ void add_gamma_family(Table& t) {
                   "the Hurwitz zeta function: the sum of (b + k)^-a over k >= 0; infinite at a = 1 and where b is 0 or "
                   "a negative integer; NaN for a < 1 and for a negative b with a fractional a")
                   .with(traits::costly)
+                  .on_nan(NanRule::selects)  // of an order that is none at a pole
                   .within(8)
                   .eager_within(64)
                   .except(kZetaInfinite)

@@ -127,6 +127,11 @@ struct Passed {
   at::Tensor kept;             // the operand of which elements are kept or dropped, to nothing; undefined: no such draw
   std::optional<Dtype> whole;  // of integers or bools, which pass as they are: what no float is drawn from
 };
+bool is_off(const Call& call, std::string_view flag) {
+  const int at = call.op->schema.find(flag);
+  return at >= 0 && call.args[static_cast<size_t>(at)].kind == ArgKind::boolean &&
+         call.args[static_cast<size_t>(at)].i == 0;
+}
 // What the errors of operands come to: of elements that are kept or dropped, and of normal numbers around means.
 // Nothing: which number is drawn jumps.
 std::optional<Passed> passed_through(FlowContext& in, const Call& call) {
@@ -151,6 +156,10 @@ std::optional<Passed> passed_through(FlowContext& in, const Call& call) {
     }
     if (draw->kind == Draw::normal) {
       error = error + p.error * (k == 0 ? 1 : kFarthest);
+      continue;
+    }
+    if (is_off(call, "train")) {  // nothing is dropped, whatever the odds
+      error = error + p.error;
       continue;
     }
     const int at = draw->operands[1].param;

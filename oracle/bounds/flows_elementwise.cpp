@@ -520,6 +520,12 @@ Outcome flow_elementwise(FlowContext& in, const Call& call, Dtype& result) {
   Planes made = apply(row, compute, result, operands, value, in.formula,
                       at_ends(in, call, row, compute, operands[0], value), fine);
   if (listed && value.is_floating_point()) excuse_row(in, call, row, result, {}, made);
+  if (listed && leaves_nan_unset(row, compute)) {
+    const at::Tensor unset = operands[0].value.isnan().expand(value.sizes());
+    made.error = nothing_where(unset, made.error.defined() ? made.error : at::zeros_like(value), kInf);
+    made.ambiguous = made.ambiguous.defined() ? made.ambiguous.logical_or(unset) : unset.clone();
+    if (made.lean.defined()) made.lean = nothing_where(unset, made.lean, 0);
+  }
   if (in.of_eager && value.is_complex() && !exact && !is_plain_sum(row))
     if (at::Tensor ends = operands_at_end(call, value.sizes(), true, !is_arithmetic(row)); ends.defined())
       excuse_row(in, call, row, result, ends, made);

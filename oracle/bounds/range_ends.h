@@ -11,6 +11,9 @@ namespace lenz::oracle {
 // Whether the row lists that eager contradicts itself, or the row, in a dtype.
 bool has_exception(const ScalarRow& row, Dtype compute);
 
+// Whether eager's kernels give a value that was never set, another one with each call, where the first operand is NaN.
+bool leaves_nan_unset(const ScalarRow& row, Dtype compute);
+
 // A sum, whose parts don't meet if it is one of complex numbers.
 bool is_plain_sum(const ScalarRow& row);
 
