@@ -248,5 +248,17 @@ graph @fuzzed(%x0: bf16[s0, 3, s1] init uniform(-4.0, 4.0, seed=62305)) where s0
 )");
 }
 
+// Nearer to an end of its domain than an angle can say: a polynomial of many steps is its end.
+TEST(ReplayedCases, PolynomialsOfGreatDegreeNextToAnEnd) {
+  expect_to_hold(R"(# fuzz: values=special seed=1
+graph @fuzzed(%x3: f64[2, 4] init uniform(-0.9375, 4.0, seed=42491)) {
+  %0 = aten.full([], 70000.0)
+  %1: float = aten._local_scalar_dense(%0)
+  %2 = aten.special_shifted_chebyshev_polynomial_u(%x3, %1)
+  return %2
+}
+)");
+}
+
 }  // namespace
 }  // namespace lenz::fuzz

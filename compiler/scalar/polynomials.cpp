@@ -55,6 +55,9 @@ DoubleDouble chebyshev_at_end(Polynomial family, bool at_one, int64_t n) {
   }
 }
 
+// So near to 1 or -1 that no multiple of the angle is of the numbers that it has: a sine of it is none of a small one.
+bool is_at_end(DoubleDouble x) { return std::fabs(x.hi) == 1 && std::fabs(x.lo) < 0x1p-108; }
+
 bool is_chebyshev(Polynomial family) { return family <= Polynomial::chebyshev_w; }
 
 }  // namespace
@@ -62,7 +65,7 @@ bool is_chebyshev(Polynomial family) { return family <= Polynomial::chebyshev_w;
 DoubleDouble polynomial(Polynomial family, DoubleDouble x, int64_t n) {
   if (n < 0) return 0;
   if (n == 0) return 1;
-  if (is_chebyshev(family) && abs(x) == DoubleDouble(1)) return chebyshev_at_end(family, x.hi > 0, n);
+  if (is_chebyshev(family) && is_at_end(x)) return chebyshev_at_end(family, x.hi > 0, n);
   if (is_chebyshev(family) && n > 100 && abs(x) < DoubleDouble(1))
     return chebyshev_by_angle(family, x, static_cast<double>(n));
   const Recurrence r = recurrence_of(family);

@@ -237,7 +237,10 @@ Way way_of(Wide x, V degree) {
   constexpr double kManySteps = 100;
   const Wide size = abs(x);
   V at_end = size.hi == 1, inside = size.hi < 1;
-  if (!size.is_double()) inside = inside | (at_end & (size.lo < 0)), at_end = at_end & (size.lo == 0);
+  if (!size.is_double()) {
+    const V near = at_end & (abs(size.lo) < 0x1p-108);  // no multiple of an angle tells them apart
+    inside = inside | (at_end & (size.lo < 0) & !near), at_end = near;
+  }
   return {(degree > kManySteps) & (inside | at_end), inside};
 }
 
