@@ -39,6 +39,26 @@ TEST(FetchAhead, ColumnsThatAreSummed) {
   for (int n : {3, 64, 131}) expect_same(columns(29, n, 8), {numbers({29, n})});
 }
 
+// A second walk of each row, while which the next row is fetched: short ones into the first cache.
+std::string rows_walked_twice(int columns) {
+  return fmt::format(
+      "loops @rows {{\n  input %x: f32[9, {0}] placed\n  temp %y: f32[9, {0}] placed\n  temp %m: f32[] local\n"
+      "  kernel k < 9 {{\n    for reduce j < {0} lanes 4 {{\n      %0 = load %x[k, j]\n      %1 = reduce sum %0\n"
+      "      store %m[] = %1\n    }}\n    for i < {0} lanes 4 {{\n      %0 = load %x[k, i]\n      %1 = load %m[]\n"
+      "      %2 = sub.f32 %0, %1\n      store %y[k, i] = %2\n    }}\n  }}\n  return %y\n}}\n",
+      columns);
+}
+
+TEST(FetchAhead, ShortRowsComeNearer) {
+  const std::string first = "i32 0, i32 3, i32 1)", outer = "i32 0, i32 2, i32 1)";
+  const std::string near = code_of(rows_walked_twice(1024)), far = code_of(rows_walked_twice(1040));
+  EXPECT_NE(near.find(first), std::string::npos);
+  EXPECT_EQ(near.find(outer), std::string::npos);
+  EXPECT_NE(far.find(outer), std::string::npos);
+  EXPECT_EQ(far.find(first), std::string::npos);
+  for (int n : {8, 83}) expect_same(rows_walked_twice(n), {numbers({9, n})});
+}
+
 std::string turned(int rows, int columns) {
   return fmt::format(
       "loops @turned {{\n  input %x: f32[{1}, {0}] placed\n  temp %y: f32[{0}, {1}] placed\n  kernel {{\n    for i0 < "

@@ -122,6 +122,7 @@ class KernelEmitter {
   llvm::Value* first_lanes(llvm::Value* number);
   void find_next();
   void fetch_next(std::vector<Frame>& frames);
+  uint32_t how_near() const;
   void fetch_rows_ahead(const loops::Axis& along, std::vector<Frame>& frames);
   void fetch_square_ahead(const Frame& frame, llvm::Value* row, llvm::Value* lane, llvm::Value* lanes);
   void fetch_results_ahead(const loops::Store& s, const Frame& ahead);

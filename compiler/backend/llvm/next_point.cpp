@@ -22,6 +22,7 @@ constexpr uint32_t kOuterCache = 2, kFirstCache = 3;  // the former: not into th
 
 constexpr int64_t kBytesAhead = 4096;  // of rows that lie apart: what a cache that all cores share takes to answer
 constexpr int64_t kSquaresAhead = 4;
+constexpr int64_t kNearBytes = 4096;  // of a point: as many lie in the first cache beside what this point works with
 
 bool walk_alike(const Nest& a, const Nest& b) {
   return std::ranges::equal(a.axes, b.axes,
@@ -103,7 +104,24 @@ bool KernelEmitter::step_to_next(const Reading& r, Frame& f) {
   });
 }
 
+// Where what the next point reads goes: into the first cache if it is little, so that its first nest waits for none of
+// it.
+uint32_t KernelEmitter::how_near() const {
+  int64_t bytes = 0;
+  for (const Reading& r : next_) {
+    int64_t of_point = item_size(dtype_of(r.buffer));
+    for (const Axis& a : nest_->axes) {
+      if (!mentions(r.index, a.symbol)) continue;
+      if (!a.extent.is_constant() || __builtin_mul_overflow(of_point, a.extent.constant(), &of_point))
+        return kOuterCache;
+    }
+    if (__builtin_add_overflow(bytes, of_point, &bytes)) return kOuterCache;
+  }
+  return bytes <= kNearBytes ? kFirstCache : kOuterCache;
+}
+
 void KernelEmitter::fetch_next(std::vector<Frame>& frames) {
+  const uint32_t cache = how_near();
   for (const Reading& r : next_) {
     const int64_t bytes = lanes_ * item_size(dtype_of(r.buffer));
     int64_t reached = 0, at_byte = 0;  // of the frames' bytes, which follow one another
@@ -115,7 +133,7 @@ void KernelEmitter::fetch_next(std::vector<Frame>& frames) {
       const Place at = place(r.buffer, r.index, next);
       if (!at.consecutive) break;
       reached = at_byte - bytes + kLine;
-      prefetch(pointer(r.buffer, at.address, 0), kOuterCache);
+      prefetch(pointer(r.buffer, at.address, 0), cache);
     }
   }
 }
