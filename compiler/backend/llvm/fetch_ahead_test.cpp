@@ -39,7 +39,8 @@ TEST(FetchAhead, ColumnsThatAreSummed) {
   for (int n : {3, 64, 131}) expect_same(columns(29, n, 8), {numbers({29, n})});
 }
 
-// A second walk of each row, while which the next row is fetched: short ones into the first cache.
+// A second walk of each row, during which the next row is fetched: a short one into the first cache, unless it comes
+// from memory.
 std::string rows_walked_twice(int columns) {
   return fmt::format(
       "loops @rows {{\n  input %x: f32[9, {0}] placed\n  temp %y: f32[9, {0}] placed\n  temp %m: f32[] local\n"
@@ -56,6 +57,9 @@ TEST(FetchAhead, ShortRowsComeNearer) {
   EXPECT_EQ(near.find(outer), std::string::npos);
   EXPECT_NE(far.find(outer), std::string::npos);
   EXPECT_EQ(far.find(first), std::string::npos);
+  std::string past = rows_walked_twice(1024);
+  past.replace(past.find("%y: f32[9, 1024] placed"), 23, "%y: f32[9, 1024] placed far where 0 <= 0");
+  EXPECT_EQ(code_of(past).find(first), std::string::npos);
   for (int n : {8, 83}) expect_same(rows_walked_twice(n), {numbers({9, n})});
 }
 

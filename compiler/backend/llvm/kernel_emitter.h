@@ -122,6 +122,7 @@ class KernelEmitter {
   llvm::Value* first_lanes(llvm::Value* number);
   void find_next();
   void fetch_next(std::vector<Frame>& frames);
+  bool stays_in_caches() const;
   uint32_t how_near() const;
   void fetch_rows_ahead(const loops::Axis& along, std::vector<Frame>& frames);
   void fetch_square_ahead(const Frame& frame, llvm::Value* row, llvm::Value* lane, llvm::Value* lanes);

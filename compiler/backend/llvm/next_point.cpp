@@ -104,9 +104,22 @@ bool KernelEmitter::step_to_next(const Reading& r, Frame& f) {
   });
 }
 
+// Whether caches have what the kernel works on: it stores rows of results, and all of these stay there.
+bool KernelEmitter::stays_in_caches() const {
+  if (!far_.empty()) return false;
+  return std::ranges::any_of(kernel_.body->nodes, [&](const loops::Node& node) {
+    const auto& nest = std::get<Nest>(node.is);
+    return std::ranges::any_of(nest.stores, [&](const loops::Store& s) {
+      return !program_.buffers[s.buffer].local &&
+             std::ranges::any_of(nest.axes, [&](const Axis& a) { return a.lanes > 1 && mentions(s.index, a.symbol); });
+    });
+  });
+}
+
 // Where what the next point reads goes: into the first cache if it is little, so that its first nest waits for none of
-// it.
+// it. Memory takes so long that these fetches are in the way of others there.
 uint32_t KernelEmitter::how_near() const {
+  if (!stays_in_caches()) return kOuterCache;
   int64_t bytes = 0;
   for (const Reading& r : next_) {
     int64_t of_point = item_size(dtype_of(r.buffer));
