@@ -19,11 +19,6 @@ constexpr uint64_t kDrawnSizes = 512;
 constexpr size_t kSmall = 1500;                   // characters of a graph that is also asked twice beside itself
 constexpr std::string_view kBetween = "# ---- ";  // begins the line before each graph of graphs.txt, with its name
 
-bool reads_at_places(std::string_view graph) {  // which data say
-  constexpr std::string_view kRows[] = {"aten.index", "aten.gather", "aten.scatter", "aten.embedding", "aten.take"};
-  return std::ranges::any_of(kRows, [&](std::string_view row) { return graph.find(row) != graph.npos; });
-}
-
 void add_drawn(std::vector<Fixed>& all, std::string_view text) {
   for (size_t at = text.find(kBetween); at != text.npos;) {
     const size_t line = text.find('\n', at), next = text.find(kBetween, line);
@@ -61,8 +56,7 @@ const std::vector<Fixed>& fixed_things() {
     for (const ScalarRow& r : scalar_table())
       made.push_back({Fixed::scalar, "scalar/" + std::string(r.name), {}, nullptr, &r});
     for (size_t i = 0, graphs = made.size(); i < graphs; ++i)
-      if (made[i].kind == Fixed::graph && made[i].text.size() < kSmall &&
-          (hash_bytes(made[i].name) % 4 == 0 || reads_at_places(made[i].text)))
+      if (made[i].kind == Fixed::graph && made[i].text.size() < kSmall && hash_bytes(made[i].name) % 4 == 0)
         made.push_back({Fixed::twice, "twice/" + made[i].name, made[i].text});
     for (uint64_t n = 0; n < kDrawnSizes; ++n)
       made.push_back({.kind = Fixed::sizes, .name = "sizes/" + std::to_string(n), .number = n});
