@@ -85,7 +85,7 @@ Lines draw_lines(Chooser& choose) {
 
 // However it lies.
 Tensor fresh(Dtype dtype, const Ints& sizes, Chooser& choose) {
-  const Tensor plain(dtype, sizes);
+  Tensor plain(dtype, sizes);
   if (sizes.size() < 2 || choose.flip()) return plain;
   return plain.view(sizes, {1, sizes[0]}, 0);
 }
@@ -100,7 +100,7 @@ std::string difference(const Lines& lines, const Tensor& keys, const Sorted& got
   for (int64_t line = 0; line < count; ++line) {
     Ints at(lines.sizes);
     if (at.size() > 1) at[1 - lines.dim] = line;
-    auto place = [&](int64_t i) -> const Ints& {
+    auto place = [&](int64_t i) -> Ints {
       at[lines.dim] = i;
       return at;
     };
