@@ -14,7 +14,7 @@ WAKE = "::lenz::fault(@ID@)"
 # Where texts of rules, of definitions and of loops pass by, and the expression there that is the text.
 TEXTS = {None: (None, "RuleSet::parse(kRules", "kRules"),
          "definitions": ("compiler/ops/decompose.cpp", "Expander(graph, before, op, op.decompose, args", "op.decompose"),
-         "loops": ("compiler/lower/lower.cpp", "notation::parse(text)", "text")}
+         "loops": ("compiler/lower/evaluate.cpp", "notation::parsed(node.op->lowering.body)", "node.op->lowering.body")}
 
 
 @functools.cache
