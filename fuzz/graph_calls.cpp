@@ -97,8 +97,7 @@ bool counts_to_operand(const OpDef& op) {
 
 bool is_costly(const OpDef& op) {
   const OpDef& row = op.base ? *op.base : op;
-  return counts_to_operand(op) ||
-         (!row.scalar.empty() && find_scalar(row.scalar)->has(traits::costly));
+  return counts_to_operand(op) || (!row.scalar.empty() && find_scalar(row.scalar)->has(traits::costly));
 }
 
 uint64_t StratifiedChooser::below(uint64_t n) {
