@@ -127,7 +127,12 @@ std::optional<Failure> failure_alone(const Case& c, const std::vector<const Prop
 
 std::optional<Found> drawn_beside(const Failure& failure) {
   if (failure.inner.empty()) return std::nullopt;
-  Found found{parse_case(failure.inner), {}};
+  Found found;
+  try {
+    found.by = parse_case(failure.inner);
+  } catch (const UserError&) {  // it is the text that is wrong
+    return std::nullopt;
+  }
   auto alone = failure_alone(found.by, up_to(failure.inner_property));
   if (!alone || !alone->inner.empty()) return std::nullopt;
   found.failure = std::move(*alone);

@@ -41,6 +41,10 @@ TEST(DrawnGraphs, AreReducedInPlaceOfTheirCase) {
   EXPECT_EQ(again.setting.text(), c.setting.text());
   EXPECT_FALSE(drawn_beside(*failure));  // by itself it holds: nothing is wrong with it
   EXPECT_FALSE(drawn_beside({"structure", "structure", "SIGSEGV", "of its own graph"}));
+
+  Failure unreadable = *failure;  // of a printer that is wrong
+  unreadable.inner = "graph @g(";
+  EXPECT_FALSE(drawn_beside(unreadable));
 }
 
 }  // namespace
