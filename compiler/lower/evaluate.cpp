@@ -62,7 +62,9 @@ Ssa TextRunner::shown(BufferId operand, Ssa of_memory) {
 }
 
 bool TextRunner::is_number_of_the_run(const Item& v) const {
-  return v.kind == Item::host && v.arg.is_value() && lowering_.type(v.arg.value()).kind == TypeKind::sym_float;
+  if (v.kind != Item::host || !v.arg.is_value()) return false;
+  const TypeKind kind = lowering_.type(v.arg.value()).kind;
+  return kind == TypeKind::sym_float || kind == TypeKind::sym_bool;
 }
 
 Ssa TextRunner::scalar(const Item& v, std::optional<Dtype> like) {
