@@ -47,7 +47,8 @@ class Folder {
     SmallVec<Arg, 12> args(node.arguments());
     bool changed = false;
     for (size_t i = 0; i < args.size(); ++i)
-      if (takes_literal(node.op->schema.params[i])) changed |= fold(args[i]);
+      if (const Param& param = node.op->schema.params[i]; takes_literal(param))
+        changed |= fold(args[i], param.type.kind == ParamKind::any ? Literals::integers : Literals::all);
     if (changed) graph_.set_args(id, args);
   }
 
@@ -85,10 +86,13 @@ class Folder {
     return Arg::of_bool(evaluate(*row, Dtype::i64, operands).integer() != 0);
   }
 
+  enum class Literals : uint8_t { all, integers };  // operands of control flow are values and integers
+
   // An argument without the values that are known; whether that changed it.
-  bool fold(Arg& a) {
+  bool fold(Arg& a, Literals literals = Literals::all) {
     if (a.is_value()) {
       auto known = known_value(a.value());
+      if (known && literals == Literals::integers && known->kind != ArgKind::integer) return false;
       if (!known || !context_.allow("scalar")) return false;
       a = *known;
       return true;
@@ -103,7 +107,7 @@ class Folder {
     bool changed = false, integers = true;
     DimVec dims;
     for (Arg& e : items) {
-      if (e.is_value()) changed |= fold(e);
+      if (e.is_value()) changed |= fold(e, literals);
       integers &= e.kind == ArgKind::integer;
       if (e.kind == ArgKind::integer) dims.push_back(e.dim());
     }
