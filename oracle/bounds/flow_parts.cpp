@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "compiler/graph/alias.h"
 #include "compiler/scalar/rounding.h"
 #include "oracle/bounds/open_ends.h"
 
@@ -101,6 +102,28 @@ bool operands_whole(FlowContext& in, const Call& call) {
   for (size_t i = 0; i < call.args.size(); ++i)
     if (call.args[i].kind == ArgKind::real && call.args[i].d != std::nearbyint(call.args[i].d)) return false;
   return std::ranges::all_of(leaves(call.values), [&](const at::Tensor& t) { return all_whole(in.store.read(t)); });
+}
+
+Call with_operands_as(FlowContext& in, const Call& call, Dtype to, bool truths) {
+  Call made = call;
+  if (!in.errors || !is_inexact(to)) return made;
+  for (size_t i = 0; i < call.args.size(); ++i) {
+    if (writes_operand(*call.op, call.args, i)) continue;
+    for_each_value(call.args[i], [&](ValueId v) {
+      if (!call.types[v]->is_tensor()) return;
+      if (const Dtype from = call.types[v]->dtype; from == to || (from == Dtype::b8 && !truths)) return;
+      const Planes given = in.store.read(call.values[v]->value.toTensor());
+      Planes planes = converted(given, call.types[v]->dtype, to, in.formula);
+      stand_at_the_end(planes, to);
+      if (planes.value.is_same(given.value)) planes.value = planes.value.clone();
+      in.store.carry(planes, planes.value);
+      made.values[v] = hold(planes.value);
+      TensorType type = call.types[v]->tensor();
+      type.dtype = to;
+      made.types[v] = call.graph->context().tensor(type);
+    });
+  }
+  return made;
 }
 
 // Half of a dtype's last place, as if there were no least one; nothing of zero.

@@ -235,25 +235,8 @@ bool sums_as_defined(FlowContext& in, const Call& call) {
 // "sum(x, dtype=bf16)" may convert x first, and convert is to round. Integers that add up as floats are floats then.
 Call with_converted_operands(FlowContext& in, const Call& call) {
   const int at = call.op->schema.find("dtype");
-  Call made = call;
-  if (at < 0 || !in.errors || call.args[static_cast<size_t>(at)].kind != ArgKind::dtype) return made;
-  const Dtype to = call.args[static_cast<size_t>(at)].dtype();
-  if (!is_inexact(to)) return made;
-  for (size_t i = 0; i < call.args.size(); ++i) {
-    const Arg& a = call.args[i];
-    if (!a.is_value() || writes_operand(*call.op, call.args, i)) continue;
-    const ValueId v = a.value();
-    if (!call.types[v]->is_tensor() || call.types[v]->dtype == to) continue;
-    const Planes given = in.store.read(call.values[v]->value.toTensor());
-    const Planes planes = converted(given, call.types[v]->dtype, to, in.formula);
-    const at::Tensor value = planes.value.is_same(given.value) ? planes.value.clone() : planes.value;
-    in.store.write(value, planes.error, planes.ambiguous);
-    made.values[v] = hold(value);
-    TensorType type = call.types[v]->tensor();
-    type.dtype = to;
-    made.types[v] = call.graph->context().tensor(type);
-  }
-  return made;
+  if (at < 0 || call.args[static_cast<size_t>(at)].kind != ArgKind::dtype) return call;
+  return with_operands_as(in, call, call.args[static_cast<size_t>(at)].dtype(), true);
 }
 }  // namespace
 

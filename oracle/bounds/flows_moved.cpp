@@ -37,9 +37,16 @@ double farthest_moved(FlowContext& in, const Call& call) {
     }
   return any ? farthest : HUGE_VAL;
 }
+// What is moved to where another dtype stands is converted first, and convert is to round. Integers say where to in ops
+// that index, and bools, which any dtype holds, where.
+Call promoted(FlowContext& in, const Call& call) {
+  if (call.op->has(Trait::indexing) || call.op->has(Trait::data_dependent) || call.result_dtypes.empty()) return call;
+  return with_operands_as(in, call, call.result_dtypes[0], false);
+}
 }  // namespace
 
-Outcome flow_moved(FlowContext& in, const Call& call) {
+Outcome flow_moved(FlowContext& in, const Call& given) {
+  const Call call = promoted(in, given);
   Outcome out = call.run_widened(in.boxed);
   if (out.raised || !in.errors) return out;
   Summary s = summary_of(in, call);

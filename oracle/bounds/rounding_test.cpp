@@ -501,5 +501,29 @@ TEST(Bounds, OfNormalNumbersMeansAreStored) {
   }
 }
 
+// What is moved beside another dtype is rounded to it, or has been kept: nothing farther is right.
+TEST(Bounds, OfIntegersMovedBesideNarrowerFloats) {
+  Judged j(R"(graph @g(%n: i32[1], %m: i64[2], %x: f32[1], %h: f16[1], %whole: f32[2]) {
+    %a = aten.cat([%x, %n])
+    %b = aten.sin(%a)
+    %c = aten.cat([%m, %h])
+    %d = aten.copy(%whole, %m)
+    return %a, %b, %c, %d
+  })",
+           {{2147483647}, {70001, 2049}, {0.5}, {0.25}});
+  EXPECT_FALSE(j.verdict().mismatch);
+  EXPECT_EQ(j.errors(0)[0], 0);
+  EXPECT_NEAR(j.errors(0)[1], 1, 1e-9);
+  EXPECT_LT(j.errors(1)[0], 0x1p-22);
+  EXPECT_GE(j.errors(1)[1], std::sin(2147483647.0) - std::sin(2147483648.0));
+  EXPECT_LT(j.errors(1)[1], 1 + 1e-6);
+  EXPECT_EQ(j.errors(2)[0], HUGE_VAL);  // 70001 is none of float16
+  EXPECT_NEAR(j.errors(2)[1], 1, 1e-9);
+  EXPECT_EQ(j.errors(3), (std::vector<double>{0, 0}));
+  EXPECT_FALSE(j.with(2, 0, HUGE_VAL).mismatch);
+  EXPECT_TRUE(j.with(2, 0, 7).mismatch);
+  EXPECT_TRUE(j.with(0, 1, 2147483520).mismatch);
+}
+
 }  // namespace
 }  // namespace lenz::oracle
