@@ -111,13 +111,13 @@ inline constexpr std::string_view kSliceScatterLoops = LENZ_APART LENZ_SLICE R"(
   for $i in shape(%out) {
     $k = at($i, $d) - $s
     inside = $k >= 0 and $k < $e - $s and $k % $step == 0
-    %out[$i] = masked(inside, %src[replaced($i, $d, $k // $step)], %self[$i])
+    %out[$i] = masked(inside, to(%src[replaced($i, $d, $k // $step)], dtype(%out)), %self[$i])
   })";
 inline constexpr std::string_view kDiagonalScatterLoops = LENZ_APART LENZ_DIAGONAL R"(
   for $i in shape(%out) {
     $k = at($i, $a) - $down
     inside = $k >= 0 and $k == at($i, $b) - $along
-    %out[$i] = masked(inside, %src[concat(without($i, [$a, $b]), [$k])], %self[$i])
+    %out[$i] = masked(inside, to(%src[concat(without($i, [$a, $b]), [$k])], dtype(%out)), %self[$i])
   })";
 // In the memory of the result, which lies as the operand does but where eager copies that first.
 inline constexpr std::string_view kAsStridedScatterLoops = LENZ_IN_STORAGE("%out") R"(
