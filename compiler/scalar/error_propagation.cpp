@@ -119,8 +119,10 @@ std::optional<Propagated> at_fine_corners(const Box& box) {
   for (unsigned corner = 0; corner < (1u << box.arity); ++corner) {
     if (seen_before(box, corner)) continue;
     for (size_t i = 0; i < box.arity; ++i) {
+      point[i] = box.value[i];  // an infinity or NaN, which no sum keeps, is certain
+      if (box.error[i] == 0) continue;
       point[i] = dd::two_sum(box.value[i], (corner >> i & 1) != 0 ? box.error[i] : -box.error[i]);
-      if (box.error[i] > 0 && point[i] < DoubleDouble(box.least[i])) point[i] = box.least[i];
+      if (point[i] < DoubleDouble(box.least[i])) point[i] = box.least[i];
     }
     visit();
     for (int k = 0; k < row.error.critical_count; ++k)

@@ -337,6 +337,17 @@ TEST(ErrorPropagation, what_is_never_negative_stays_in_the_domain) {
   EXPECT_TRUE(std::isinf(bound_of("pow", {above, about(-0.5, 0)}, &ambiguous)));
 }
 
+// 1 to the power of NaN is 1, what is beside it NaN; by an infinity it is one of three numbers.
+TEST(ErrorPropagation, powers_beside_one) {
+  const ScalarRow& row = *find_scalar("pow");
+  for (const Dtype d : {Dtype::f32, Dtype::f64})
+    for (const double exponent : {std::nan(""), HUGE_VAL, -HUGE_VAL}) {
+      const Uncertain open[] = {about(1, 0x1p-50), about(exponent, 0)};
+      const Propagated p = propagate_error(row, d, open);
+      EXPECT_GE(p.error, 1) << name(d) << " " << exponent;
+    }
+}
+
 TEST(ErrorPropagation, an_open_condition_allows_either_branch) {
   const Uncertain open[] = {{ScalarValue(int64_t{1}), 1}, about(5, 0.5), about(2, 0.25)};
   const Uncertain sure[] = {{ScalarValue(int64_t{0}), 0}, about(5, 0.5), about(2, 0.25)};
