@@ -260,5 +260,33 @@ graph @fuzzed(%x3: f64[2, 4] init uniform(-0.9375, 4.0, seed=42491)) {
 )");
 }
 
+// What an alpha of zero leaves no share in the result may be left out or computed, beside a complex beta too.
+TEST(ReplayedCases, ComplexProductsWithoutAShare) {
+  for (const std::string alpha : {"0", "complex(0.0, 0.0)"})
+    expect_to_hold(R"(# fuzz: values=ordinary seed=428236966 target=generic
+graph @fuzzed(
+    %x2: c128[1, 17, 8] mut init uniform(-4.0, 4.0, seed=48354),
+    %c8: c128[1, 17, 3] init uniform(-2.0, 2.0, seed=1),
+    %c3: c128[1, 17, 8] init uniform(-2.0, 2.0, seed=1),
+    %c4: c128[1, 3, 8] init uniform(-2.0, 2.0, seed=1)
+) {
+  %0 = aten.baddbmm(%c3, %c8, %c4, beta=complex(-1.875, 0.125), alpha=)" +
+                   alpha + ", out=%x2)\n  return\n}\n");
+}
+
+// A root that eager rounds to 1, and a better one does not: to the power of NaN that is 1 or NaN.
+TEST(ReplayedCases, PowersBesideOneByNoNumber) {
+  expect_to_hold(R"(# fuzz: values=special seed=2877158236 target=generic
+graph @fuzzed(%x0: f64[3, 33, 2, 4, 1] init uniform(-4.0, 4.0, seed=47658)) {
+  %0 = aten.rsqrt(%x0)
+  %1 = aten.numpy_T(%0)
+  %2 = aten.slice(%1, dim=1, start=0, end=1)
+  %3 = aten.slice(%2, dim=4, start=1, end=2)
+  %4 = aten.float_power(%3, %1)
+  return %4
+}
+)");
+}
+
 }  // namespace
 }  // namespace lenz::fuzz

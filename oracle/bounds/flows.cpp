@@ -74,11 +74,13 @@ at::Tensor meets_no_share(FlowContext& in, const Call& call) {
   const int alpha = call.op->schema.find("alpha");
   if (alpha < 0) return {};
   const Arg& share = call.args[static_cast<size_t>(alpha)];
-  if (share.kind == ArgKind::real ? share.d != 0 : share.kind != ArgKind::integer || share.symbolic || share.i != 0)
-    return {};
+  const bool none = share.kind == ArgKind::complex   ? *share.complex_value == std::complex<double>()
+                    : share.kind == ArgKind::integer ? !share.symbolic && share.i == 0
+                                                     : share.kind == ArgKind::real && share.d == 0;
+  if (!none) return {};
   // A term that is not finite counts more than all that are.
   auto counted = [&](double by) {
-    std::vector<Arg> args = call.args;
+    std::vector<Arg> args = with_numbers(call, [](double x) { return x; });  // real, as what counts is
     args[static_cast<size_t>(alpha)] = Arg::of_real(by);
     auto counts = run_on(in, call, args, [&](const Leaf& leaf) {
       if (!flows(in, call, leaf)) return leaf.value;
