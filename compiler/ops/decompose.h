@@ -14,14 +14,15 @@
 // numbers as eager promotes them; float_type(d), which integers and bools become f32 in; highest(d) and lowest(d), a
 // dtype's largest and smallest finite values, and epsilon(d), how far its numbers lie apart at 1; fits(x, d), whether
 // eager converts a number to a dtype; held(x, d), what an element of a dtype becomes that is given a number; rounded(x,
-// d), the number as a float of that dtype; is_constant(x), which has no symbols and is no value of the run; is_open(n),
-// of which only the run knows whether it is 0; run_tells(n), which only the run knows, or one of a list; scaled(n, f),
-// floor(n * f); count(t, dims), how many elements a reduction takes together (no dims: all); max(x, y) min(x, y)
-// power(x, y) factorial(n); find(list, x), where x stands first, or -1; broadcast(a, b) and equal(a, b) of two shapes;
-// moved(rank, from, to), the permutation that puts dims `from` at places `to`; einsum(equation, list, path), Einstein's
-// sum of tensors. each(list, %x, e) is the list of what e is for each element x, and choose(c, x, y) is x if c holds,
-// else y. A result that is a list of tensors is the list of their values. A condition on symbolic sizes is decided as
-// type rules decide, and recorded as a guard.
+// d), the number as a float of that dtype; without_imaginary(x), a complex number that is a real one as that;
+// is_constant(x), which has no symbols and is no value of the run; is_open(n), of which only the run knows whether it
+// is 0; run_tells(n), which only the run knows, or one of a list; scaled(n, f), floor(n * f); count(t, dims), how many
+// elements a reduction takes together (no dims: all); max(x, y) min(x, y) power(x, y) factorial(n); find(list, x),
+// where x stands first, or -1; broadcast(a, b) and equal(a, b) of two shapes; moved(rank, from, to), the permutation
+// that puts dims `from` at places `to`; einsum(equation, list, path), Einstein's sum of tensors. each(list, %x, e) is
+// the list of what e is for each element x, and choose(c, x, y) is x if c holds, else y. A result that is a list of
+// tensors is the list of their values. A condition on symbolic sizes is decided as type rules decide, and recorded as a
+// guard.
 //
 // Of an op with a type rule of its own, result_shape() result_strides() result_dtype() result_device() are what the
 // rule says of its result (one argument: of which), result_count() how long its list is, and result_is_view() whether

@@ -157,6 +157,11 @@ Arg rounded(DefinitionValues& v, Args a) {
   }
   return Arg::of_real(round_to(to_real(d), real_of(a[0])));
 }
+// A complex number that is a real one as that, which compares as such.
+Arg without_imaginary(DefinitionValues&, Args a) {
+  const bool real = a[0].kind == ArgKind::complex && a[0].complex_value->imag() == 0;
+  return real ? Arg::of_real(a[0].complex_value->real()) : a[0];
+}
 // What an element of this dtype becomes that is given the number: eager refuses such a number, and rounds an element.
 Arg held(DefinitionValues& v, Args a) {
   const Dtype d = v.dtype(a[1]);
@@ -345,6 +350,7 @@ constexpr Function kFunctions[] = {
     {"fits", 2, fits},
     {"held", 2, held},
     {"rounded", 2, rounded},
+    {"without_imaginary", 1, without_imaginary},
     {"is_constant", 1, is_constant},
     {"is_open", 1, is_open},
     {"run_tells", 1, run_tells},

@@ -40,13 +40,16 @@ namespace lenz {
   "  else { s = where(f == 0, s, b + s) } "                                                                          \
   "} "                                                                                                               \
   "%out[$i] = s"
-#define LENZ_KNOWN "$alpha_known = is_constant($alpha) $beta_known = is_constant($beta) "
+#define LENZ_KNOWN                                                       \
+  "$alpha_known = is_constant($alpha) $beta_known = is_constant($beta) " \
+  "$alpha = without_imaginary($alpha) $beta = without_imaginary($beta) "
 // And, but for products of batches and of narrow floats, what alpha = 0 takes nothing of. Both are numbers of what is
 // summed in: 1e-50 is 0.
 #define LENZ_UNLESS_NOTHING(product) \
   "$a = accumulates(dtype(%out)) "                           \
   LENZ_KNOWN "$skips = dtype(%out) == $a "                   \
-  "if $alpha_known { $alpha = rounded($alpha, $a) } if $beta_known { $beta = rounded($beta, $a) } " \
+  "if $alpha_known { $alpha = without_imaginary(rounded($alpha, $a)) } " \
+  "if $beta_known { $beta = without_imaginary(rounded($beta, $a)) } " \
   "if choose($alpha_known, $alpha, 1) != 0 or not $skips { " product \
   " } else { "                                               \
   "  for $i in shape(%out) { "                                \

@@ -90,7 +90,7 @@ void products(RowSink& t) {
       if $whole { %y = aten.mul(%y, aten.scalar_tensor($alpha, dtype=dtype(%y), device=device(%y))) }
       else { %y = aten.mul(%y, $alpha) }
     }
-    if $beta == 0 { return %y }
+    if without_imaginary($beta) == 0 { return %y }
     %x = aten.expand(%self, shape(%y))
     if $beta != 1 {
       if $whole { %x = aten.mul(%x, aten.scalar_tensor($beta, dtype=dtype(%x), device=device(%x))) }
@@ -146,7 +146,7 @@ void products(RowSink& t) {
     %column = aten._to_copy(%vec1, dtype=$d)
     if $alpha != 1 { %column = aten.mul(%column, $alpha) }
     %product = aten.mul(aten.unsqueeze(%column, 1), aten._to_copy(%vec2, dtype=$d))
-    if $beta == 0 { return %product }
+    if without_imaginary($beta) == 0 { return %product }
     %x = aten._to_copy(%self, dtype=$d)
     if $beta != 1 { %x = aten.mul(%x, $beta) }
     return aten.add(aten.expand(%x, shape(%product)), %product))",
