@@ -367,6 +367,13 @@ TEST(SymFacts, QuotientsInProductsOfThemselves) {
   EXPECT_EQ(w.prove("s*(4//(s - 1)) == 4//(s - 1) + 4"), Truth::yes);
 }
 
+// Where a size turns out to be 0 that something is divided by, nothing simplifies what stands for that.
+TEST(SymFacts, DivisionsByWhatIsZeroAreLearntOnce) {
+  World w{"a in 0..80", "b in 0..22"};
+  EXPECT_TRUE(w.learn("b*2 < (a % 2) % (7//b)"));
+  EXPECT_EQ(w.facts.simplify(w.dim("b")), Dim(0));
+}
+
 TEST(Facts, ConstantsAreComparedEvenIfTheirDifferenceOverflows) {
   Facts facts;
   EXPECT_EQ(facts.prove(lt(INT64_MIN, 0)), Truth::yes);

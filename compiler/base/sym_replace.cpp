@@ -41,8 +41,11 @@ void FactsLearner::save() {
   if (!saved_) saved_ = Saved{facts_.bounds_, facts_.nonzero_, facts_.rewrites_};
 }
 
-// Takes rewrites out and in once more: while they stood, by themselves they would say nothing.
+// Takes rewrites out and in once more: while they stood, by themselves they would say nothing. They stay where the
+// work has become too much: of dims that nothing simplifies, as those of a division by what turned out to be 0, two may
+// take each other out for ever.
 void FactsLearner::relearn_rewrites(const SymbolMask& symbols, const std::function<bool(Dim, Dim)>& which) {
+  if (budget_ <= 0) return;
   auto chosen = [&](const Facts::Rewrite& r) { return r.symbols.meets(symbols) && which(r.from, r.to); };
   if (!facts_.rewrites_.any_of(symbols, chosen)) return;
   save();
@@ -120,6 +123,9 @@ void FactsLearner::rewrite(Dim dim) {
   Dim value = (dim - monomial_dim(best)) * Dim(-best.coefficient);
   if (size_of(value) >= best.monomial->size) return;
   const SymNode* known_now = best.monomial;
+  const bool stands = facts_.rewrites_.any_of(
+      known_now->symbols, [&](const Facts::Rewrite& r) { return r.from == Dim(known_now) && r.to == value; });
+  if (stands) return;
   relearn_rewrites(known_now->symbols,
                    [&](Dim atom, Dim other) { return contains(atom, known_now) || contains(other, known_now); });
   SymbolMask symbols = known_now->symbols;
