@@ -76,6 +76,48 @@ std::optional<Dim> without_common_sum(const FactsReader& reader, Dim dim) {
 }
 
 namespace {
+// What a is 0 for: a symbol that it has once or minus once, as the other terms say it. Null if there is none.
+std::pair<const SymNode*, Dim> root_of(Dim a) {
+  SumView view(a);
+  for (const SymTerm& t : view.terms()) {
+    if (t.monomial->kind != SymKind::symbol || (t.coefficient != 1 && t.coefficient != -1)) continue;
+    const Dim rest = a - monomial_dim(t);
+    if (!mentions(rest, t.monomial)) return {t.monomial, rest * Dim(-t.coefficient)};
+  }
+  return {nullptr, 0};
+}
+}  // namespace
+
+// a*x = n of two sums and a number, not multiplied out: as many elements as one view has, n, are the other's two dims.
+// Where neither is negative both are at least 1, and at most n.
+void FactsLearner::bound_factors(Dim dim) {
+  if (SumView(dim).terms().size() < 3) return;
+  const FactsReader reader(facts_);
+  bool found = false;
+  for_each_symbol(dim, [&](const SymNode* symbol) {
+    if (found) return;
+    const Dim a = coefficient_of(symbol, dim);
+    if (a.is_constant()) return;
+    const auto [of_a, root] = root_of(a);
+    if (of_a == nullptr) return;
+    try {
+      const Dim b = dim - a * Dim(symbol), n = -replace_symbol(b, of_a, root);
+      if (!n.is_constant() || n.constant() < 1) return;
+      const Dim times = floor_div(b + n, a), x = Dim(symbol) + times;
+      if (!(times * a == b + n)) return;
+      const bool up = reader.nonnegative(reader.normalize(a)) || reader.nonnegative(reader.normalize(x));
+      if (!up && !reader.nonnegative(reader.normalize(-a)) && !reader.nonnegative(reader.normalize(-x))) return;
+      found = true;
+      for (const Dim factor : {up ? a : -a, up ? x : -x}) {
+        pending_.push_back({Pending::Kind::nonnegative, factor - 1, {}});
+        pending_.push_back({Pending::Kind::nonnegative, n - factor, {}});
+      }
+    } catch (const UserError&) {  // numbers beyond counting: nothing is learnt
+    }
+  });
+}
+
+namespace {
 // dim / by, if that is a whole number whatever the symbols are.
 std::optional<Dim> divided(Dim dim, Dim by) {
   try {

@@ -308,6 +308,8 @@ bool FactsLearner::assume_zero(Dim dim) {
   keep_bound(-dim);
   bound_quotient(dim);
   bound_quotient(-dim);
+  bound_factors(dim);
+  bound_factors(-dim);
   return true;
 }
 

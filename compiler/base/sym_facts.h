@@ -100,6 +100,7 @@ class FactsLearner {
   Dim without_factors(const Cond& cond);
   std::optional<Dim> without_solved_factor(Dim dim) const;
   void divide_by_solved(Dim value);
+  void bound_factors(Dim dim);
   void none_is_zero(const SymTerm& term);
   bool assume_zero(Dim dim);
   bool assume_nonzero(Dim dim);

@@ -374,6 +374,20 @@ TEST(SymFacts, DivisionsByWhatIsZeroAreLearntOnce) {
   EXPECT_EQ(w.facts.simplify(w.dim("b")), Dim(0));
 }
 
+// Multiplied out (b - 1)*(c - b) is a sum that shows no factor.
+TEST(SymFacts, FactorsOfANumberAreNoneOfThemZero) {
+  World one{"a in 2..64", "b in 1..64", "b <= c", "a*b*c - a*b*b + a*b - a*c == a"};
+  EXPECT_EQ(one.facts.simplify(one.dim("b")), Dim(2));
+  EXPECT_EQ(one.facts.simplify(one.dim("c")), Dim(3));
+  World six{"b in 1..64", "c in 1..64", "b*c - b*b + b - c == 6", "b <= c"};
+  EXPECT_EQ(six.facts.range(six.dim("b")), (Range{2, 7}));
+  EXPECT_EQ(six.prove("b < c"), Truth::yes);
+  EXPECT_EQ(six.prove("b + 6 < c"), Truth::no);
+  EXPECT_EQ(six.prove("c - b == 6"), Truth::unknown);
+  World below{"b in 1..64", "c in 1..64", "b*c - b*b + b - c == -2"};
+  EXPECT_EQ(below.prove("c < b"), Truth::yes);
+}
+
 TEST(Facts, ConstantsAreComparedEvenIfTheirDifferenceOverflows) {
   Facts facts;
   EXPECT_EQ(facts.prove(lt(INT64_MIN, 0)), Truth::yes);
