@@ -207,10 +207,23 @@ ValueId Lowering::viewed_through_lazy(ValueId v) const {
   }
 }
 
+// Whether loops make its elements, as those of conjugates, and it would share them: so nothing can be stored, and no
+// buffer of such places is one to look at.
+bool Lowering::is_apart(ValueId v) const {
+  return graph_->storage(v) != v && type(v).is_tensor() && shares_places(type(v).sizes(), type(v).strides());
+}
+
 // A view that is only shown, as an output or to an extern kernel, is made of its storage's buffer there. Backwards, so
 // that a chain of views is walked once.
 std::vector<bool> Lowering::only_shown() const {
   std::vector<bool> only(graph_->node_capacity()), only_outputs(graph_->node_capacity());
+  std::vector<bool> of_apart(graph_->value_count());  // views whose memory is
+  graph_->for_each_node([&](NodeId id) {
+    const Node& node = graph_->node(id);
+    const bool goes_on = is_geometry_view(*graph_, node) && !resizes_elements(node);
+    for (uint16_t i = 0; i < node.result_count; ++i)
+      of_apart[node.result(i)] = goes_on ? of_apart[node.args[0].value()] : is_apart(node.result(i));
+  });
   for (NodeId id = graph_->last(); id != kNone; id = graph_->previous(id)) {
     const Node& node = graph_->node(id);
     bool shown = is_geometry_view(*graph_, node), outputs = shown;
@@ -220,7 +233,7 @@ std::vector<bool> Lowering::only_shown() const {
         outputs = outputs && (user == kOutputs || only_outputs[user]);
       }
     only_outputs[id] = outputs;
-    only[id] = shown && (outputs || !resizes_elements(node));
+    only[id] = shown && (outputs || (!resizes_elements(node) && !of_apart[node.args[0].value()]));
   }
   return only;
 }
@@ -334,7 +347,7 @@ bool Lowering::lies_by_itself(ValueId v) const {
 // buffer. A product's own strides are its host's business.
 BufferId Lowering::operand_outside(const Node& node, ValueId v) {
   const ValueId base = viewed_memory(v, false);
-  if (base != v) return view(buffer(base), type(v).tensor());
+  if (base != v && !is_apart(base)) return view(buffer(base), type(v).tensor());
   if (!runs_outside(node) && lies_by_itself(v)) program.buffers[buffer(v)].placed = true;
   return buffer(v);
 }

@@ -88,6 +88,7 @@ class Lowering {
   bool is_small_product(const Node& node, const OpDef& row) const;
   bool is_extern(const Node& node) const;
   bool lies_by_itself(ValueId v) const;
+  bool is_apart(ValueId v) const;
   loops::BufferId operand_outside(const Node& node, ValueId v);
   bool resizes_elements(const Node& node) const;
   std::vector<bool> only_shown() const;  // by node
