@@ -82,15 +82,15 @@ MemoryFormat followed_format(Infer& in, const Type& self, bool three) {
 
 namespace {
 // Most 1-D kernels are the 2-D ones over images of one row, and keep the strides of these: of a view of the operand as
-// it lies.
-void as_row(Infer& in, TensorType& t) {
+// it lies. Where they are means of whole rows, no kernel is handed a copy of that.
+void as_row(Infer& in, TensorType& t, bool means = false) {
   const Type& self = as_it_lies(in, "self");
   if (spatial_dims(in) != 1 || self.rank() != 3) return;
   TensorType image = self.tensor();
   Dim row_stride = image.sizes[2] * image.strides[2];
   image.sizes.insert(2, Dim(1));
   image.strides.insert(2, row_stride);
-  if (is_read_lazily(in, in.at("self")))
+  if (!means && is_read_lazily(in, in.at("self")))
     image.strides = preserved_strides(in, *in.context().tensor(image));  // the kernel is handed a copy of the view
   MemoryFormat format = suggested_format(in, *in.context().tensor(image));
   DimVec sizes{t.sizes[0], t.sizes[1], Dim(1), t.sizes[2]};
@@ -170,7 +170,7 @@ void adaptive_avg_pool(Infer& in) {
   }
   if (!to_one) {
     TensorType t = adaptive_result(in, followed_format(in, self, false));
-    as_row(in, t);
+    as_row(in, t, target[0].is(1));
     return in.result(t);
   }
   in.require(in.ints("output_size").size() == dims, "`output_size` must hold one number per spatial dim");
