@@ -288,5 +288,22 @@ graph @fuzzed(%x0: f64[3, 33, 2, 4, 1] init uniform(-4.0, 4.0, seed=47658)) {
 )");
 }
 
+// One power that a dtype can't hold, of an exponent that only the run knows, is refused.
+TEST(ReplayedCases, OnePowerOutOfRange) {
+  for (const char* dtype : {"f32", "i32", "u8", "c64", "f16"}) {
+    SCOPED_TRACE(dtype);
+    expect_to_hold(R"(# fuzz: values=ordinary seed=1
+graph @fuzzed(%x0: f32[4]) {
+  %0 = aten.full([], 500.0, dtype=f64)
+  %1: float = aten._local_scalar_dense(%0)
+  %2 = aten.logspace(%1, -1, 1, base=2.0, dtype=)" +
+                   std::string(dtype) + R"()
+  %3 = aten.tanh(%x0)
+  return %2, %3
+}
+)");
+  }
+}
+
 }  // namespace
 }  // namespace lenz::fuzz

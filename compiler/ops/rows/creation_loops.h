@@ -54,7 +54,22 @@ inline constexpr std::string_view kLinspaceLoops = LENZ_SPACED("$start", "$end",
 inline constexpr std::string_view kLinspaceTTLoops = LENZ_SPACED("%start[]", "%end[]", "v", LENZ_ONCE);
 inline constexpr std::string_view kLinspaceTSLoops = LENZ_SPACED("%start[]", "$end", "v", LENZ_ONCE);
 inline constexpr std::string_view kLinspaceSTLoops = LENZ_SPACED("$start", "%end[]", "v", LENZ_ONCE);
-inline constexpr std::string_view kLogspaceLoops = LENZ_SPACED("$start", "$end", LENZ_POWER, LENZ_TWICE);
+// Of one step eager fills with a power, and refuses one that the dtype can't hold; of constants the rule does.
+#define LENZ_POWER_FITS                                                                                         \
+  "$d = real_dtype(dtype(%out)) "                                                                               \
+  "if $steps == 1 and not (is_constant($start) and is_constant($base)) and ($d == f32 or is_integral($d)) { "   \
+  "  $least = choose($d == f32, lowest(f32), least($d)) $most = choose($d == f32, highest(f32), greatest($d)) " \
+  "  %fits = temporary(bool, []) "                                                                              \
+  "  for $i in [] { "                                                                                           \
+  "    p = pow(to($base, f64), to($start, f64)) "                                                               \
+  "    within = p >= to($least, f64) and p <= to($most, f64) "                                                  \
+  "    %fits[$i] = choose($d == f32, within or not isfinite(p), within) "                                       \
+  "  } "                                                                                                        \
+  "  check(%fits, \"`start`: a number out of range\") "                                                         \
+  "} "
+inline constexpr std::string_view kLogspaceLoops =
+    LENZ_POWER_FITS LENZ_SPACED("$start", "$end", LENZ_POWER, LENZ_TWICE);
+#undef LENZ_POWER_FITS
 inline constexpr std::string_view kLogspaceTTLoops = LENZ_SPACED("%start[]", "%end[]", LENZ_POWER, LENZ_TWICE);
 inline constexpr std::string_view kLogspaceTSLoops = LENZ_SPACED("%start[]", "$end", LENZ_POWER, LENZ_TWICE);
 inline constexpr std::string_view kLogspaceSTLoops = LENZ_SPACED("$start", "%end[]", LENZ_POWER, LENZ_TWICE);
