@@ -85,14 +85,12 @@ void number_of_the_run(Graph& graph, Chooser& choose, const OpDef& op, std::vect
   // Half of these every dtype takes; behind them what halves, integers of 32 bits, floats and float8 have not.
   constexpr double kNumbers[] = {1,          0,       -1,     2.5, 0.5,    2,    -2.5,  kInfinity, kNan, 1e-50,
                                  -kInfinity, 70000.0, -70000, 3e9, 3.5e38, 1e39, 1e300, -1e300,    500};
-  const std::string_view wants = (op.base ? *op.base : op).wants;
   std::vector<size_t> places;
   for (size_t i = 0; i < args.size(); ++i) {
     const ParamType& type = op.schema.params[i].type;
     // What is a float alone says where eager reads, or how it draws (scales, probabilities): of any number it may not.
     // And to what eager counts up (degrees of polynomials) it would count for ever.
-    const std::string counted = op.schema.params[i].name + " counted";
-    const bool takes = !type.list && type.kind == ParamKind::scalar && wants.find(counted) == wants.npos;
+    const bool takes = !type.list && type.kind == ParamKind::scalar && !counts_to_operand(op, op.schema.params[i].name);
     const bool number = args[i].kind == ArgKind::real || (args[i].kind == ArgKind::integer && !args[i].symbolic);
     if (takes && number) places.push_back(i);
   }

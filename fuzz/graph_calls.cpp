@@ -95,6 +95,11 @@ bool counts_to_operand(const OpDef& op) {
   return row.wants.find("counted") != row.wants.npos;
 }
 
+bool counts_to_operand(const OpDef& op, std::string_view param) {
+  const OpDef& row = op.base ? *op.base : op;
+  return row.wants.find(std::string(param) + " counted") != row.wants.npos;
+}
+
 bool is_costly(const OpDef& op) {
   const OpDef& row = op.base ? *op.base : op;
   return counts_to_operand(op) || (!row.scalar.empty() && find_scalar(row.scalar)->has(traits::costly));

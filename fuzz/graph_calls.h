@@ -30,8 +30,10 @@ bool shares_memory(const Graph& graph, ValueId a, ValueId b);  // also as two in
 bool is_constant(const Graph& graph, ValueId v);               // or a view of one: nobody may write to it
 bool is_made_of_others(const OpDef& op);  // by its definition: its steps may meet every pair of elements
 bool has_gaps(const Type& t);             // between its elements, or before them
-// It counts as far as a number says, or as a series goes: no call for numbers that the graph computes.
 bool counts_to_operand(const OpDef& op);  // eager takes a step for each unit of it
+// Of this parameter, a number or a tensor of numbers.
+bool counts_to_operand(const OpDef& op, std::string_view param);
+// It counts as far as a number says, or as a series goes: no call for numbers that the graph computes.
 bool is_costly(const OpDef& op);
 
 // A row that comes for the number-th time.

@@ -50,6 +50,7 @@ Setting Setting::parse(std::string_view text) {
       s.sizes = value;
     } else if (key == "passes") {
       s.passes = value;
+      PassSelection::parse(value, pipeline());  // throws where there is no such pass
     } else if (key == "target") {
       s.target = native::runnable_target(value).name;
     } else {

@@ -6,6 +6,7 @@
 #include "compiler/graph/text.h"
 #include "compiler/ops/op_table.h"
 #include "fuzz/graph_calls.h"
+#include "fuzz/properties/drawn_calls.h"
 #include "oracle/dying_calls.h"
 
 namespace lenz::fuzz {
@@ -26,16 +27,15 @@ std::optional<Failure> failure_of_drawn(std::string_view property, std::string_v
 
 namespace {
 // By what rows say: it counts to a number that the graph computes, or its kernels for half floats are known to die.
-bool eager_may_die(const Graph& graph) {
+bool may_kill_eager(const Graph& graph) {
   bool may = false;
   graph.for_each_node([&](NodeId id) {
     const Node& node = graph.node(id);
-    const bool halves =
-        node.op->has(Trait::contraction) && std::ranges::any_of(node.arguments(), [&](const Arg& a) {
-          return a.is_value() && graph.type(a.value()).is_tensor() && is_reduced_float(graph.type(a.value()).dtype);
-        });
+    const bool halves = std::ranges::any_of(node.arguments(), [&](const Arg& a) {
+      return a.is_value() && graph.type(a.value()).is_tensor() && is_reduced_float(graph.type(a.value()).dtype);
+    });
     const OpDef& row = node.op->base ? *node.op->base : *node.op;
-    may = may || halves || counts_to_operand(row) || row.exception.find("SIG") != std::string_view::npos;
+    may = may || counts_to_operand(row) || eager_may_die(row, halves);
   });
   return may;
 }
@@ -58,7 +58,7 @@ std::optional<Failure> drawn_that_fails(const Drawn& drawn, const Setting& setti
   for (int i = 0; i < drawn.graphs; ++i) {
     Case c = draw_case(choose.below(uint64_t{1} << 32), number_about(drawn.about, choose), pool, options);
     c.setting.number.reset();
-    if (eager_may_die(*c.graph)) continue;
+    if (may_kill_eager(*c.graph)) continue;
     std::string of;  // the call that it ends with
     c.graph->for_each_node([&](NodeId id) { of = c.graph->node(id).op->full_name; });
     if (auto failure = failure_of_drawn(drawn.property, of, *c.graph, c.setting, runner)) return failure;

@@ -23,10 +23,14 @@ std::span<const OpDef* const> rows_that_are_drawn() {
   return rows;
 }
 
-bool eager_may_die(const OpDef& op, const DrawnCall& call) {
+bool eager_may_die(const OpDef& op, bool of_half_floats) {
   if (op.exception.find("SIG") != std::string_view::npos) return true;  // it says of what
+  return of_half_floats && op.has(Trait::contraction);
+}
+
+bool eager_may_die(const OpDef& op, const DrawnCall& call) {
   const auto dtype = oracle::leading_dtype(call);
-  return op.has(Trait::contraction) && dtype && is_reduced_float(*dtype);
+  return eager_may_die(op, dtype && is_reduced_float(*dtype));
 }
 
 namespace {

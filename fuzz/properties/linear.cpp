@@ -90,10 +90,11 @@ Cost cost_of(const Graph& graph, Subject& subject) {
 
 std::optional<Failure> holds(Subject& subject) {
   const Graph& graph = subject.graph();
-  if (graph.node_count() == 0 || !beside_itself(graph, 1)) return std::nullopt;
+  const auto alone = beside_itself(graph, 1);
+  if (graph.node_count() == 0 || !alone) return std::nullopt;
   size_t times = std::max<size_t>(1, kSmall / graph.node_count());
   // Of what takes long by itself, as proofs about many open sizes do, fewer copies say as much.
-  const double one = cost_of(*beside_itself(graph, 1), subject).seconds;
+  const double one = cost_of(*alone, subject).seconds;
   if (one * static_cast<double>(times) > kMuch) times = std::max<size_t>(1, static_cast<size_t>(kMuch / one));
   auto small = beside_itself(graph, times);
   while (times > 1 && cost_of(*small, subject).seconds > kMuch)

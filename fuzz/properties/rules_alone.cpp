@@ -1,6 +1,6 @@
 // A rule that forgets to ask for something is wrong for some operands and some values of them alone: of NaN, of what a
 // narrower dtype can't hold, of an unsigned number. A case whose graph is about a rule costs what all its properties
-// cost, and of 150 rules a minute's campaign has each a few times. So each case also draws graphs of one rule each, of
+// cost, and of 126 rules a minute's campaign has each a few times. So each case also draws graphs of one rule each, of
 // which nothing is asked but what the passes make of them: some 2 ms each.
 #include "fuzz/properties/alone.h"
 #include "fuzz/properties/list.h"
