@@ -84,6 +84,7 @@ class Fusion {
     for (const AttentionStep& step : steps_.on_weights)
       if (step.role == AttentionRole::reshape && !reshape(step)) return kNone;
     if (!is_plain_factor(scale_)) return kNone;
+    if (open_scale_ != kNone && std::fabs(scale_) > 1) return kNone;  // their product might be infinite
     return assemble();
   }
 
@@ -142,17 +143,14 @@ class Fusion {
   }
 
   // A number that only a run knows scales the scores too, not the queries: these might leave their dtype's range by it,
-  // as what was added might.
+  // as what was added might. Two of them are not one: their product may be infinite, or nothing, where neither is.
   bool factor(const AttentionStep& step) {
     bool divides = step.role == AttentionRole::divisor;
     if (auto n = uniforms_.of(step.other)) return scale(step, divides ? 1 / *n : *n);
     const Type &from = type(step.operand), &to = type(step.result);
-    if (hidden_ || bias_ != kNone || from.dtype != to.dtype || !same(from.sizes(), to.sizes())) return false;
+    if (open_scale_ != kNone || hidden_ || bias_ != kNone || from.dtype != to.dtype || !same(from.sizes(), to.sizes())) return false;
     const AttentionForms& forms = attention_forms();
-    ValueId by = divides ? make_.call(forms.reciprocal, {Arg::of_value(as_tensor(step.other))}) : step.other;
-    open_scale_ = open_scale_ == kNone
-                      ? by
-                      : make_.call(forms.mul, {Arg::of_value(as_tensor(open_scale_)), Arg::of_value(as_tensor(by))});
+    open_scale_ = divides ? make_.call(forms.reciprocal, {Arg::of_value(as_tensor(step.other))}) : step.other;
     return true;
   }
 
