@@ -305,5 +305,68 @@ graph @fuzzed(%x0: f32[4]) {
   }
 }
 
+// A quotient that vanishes has a sign: of -5e-324, which may be -0 in a narrower dtype, by a great number.
+TEST(ReplayedCases, RemaindersOfWhatMayBeZero) {
+  expect_to_hold(R"(# fuzz: values=special seed=3770217406
+graph @fuzzed(
+    %x1: f64[1, 17] init uniform(-4.0, 4.0, seed=51694),
+    %x2: f32[1, 17] init uniform(1.0, 4.0, seed=50944),
+    %x3: f32[1, 17] mut init uniform(-4.0, 4.0, seed=15141)
+) {
+  %0 = aten.to(%x1, f32)
+  %1 = aten.remainder(%0, %x2, out=%x3)
+  return
+}
+)");
+}
+
+// What becomes an integer of NaN is open, and so is that in a wider one, and back in the narrower one.
+TEST(ReplayedCases, OpenIntegersThatAreNarrowed) {
+  expect_to_hold(R"(# fuzz: values=special seed=443032968 target=avx2
+graph @fuzzed(
+    %x0: f32[8, 2, 4, 3] init uniform(-4.0, 4.0, seed=45453),
+    %x4: i64[8, 2, 4, 3] init integers(-4, 4, seed=23938)
+) {
+  %0 = aten.to(%x0, i32)
+  %1, %2 = aten.sort(%0)
+  %3 = aten.clamp_max_(%1, %x4)
+  return %3
+}
+)");
+}
+
+// A host may have keys beside one another where eager has not, and runs another kernel then.
+TEST(ReplayedCases, AttentionOfWhatLiesOtherwise) {
+  expect_to_hold(R"(# fuzz: values=special seed=0 target=generic
+graph @fuzzed(
+    %x0: f32[3, 3, 6, 4] init integers(1, 9, seed=45604),
+    %x1: f32[3, 3, 6, 4] strides [6, 72, 1, 18] mut init uniform(-4.0, 4.0, seed=51469),
+    %x5: f32[3, 3, 6, 4] init uniform(-4.0, 4.0, seed=46491),
+    %c3: f32[3, 1, 6, 4] init uniform(-2.0, 2.0, seed=1)
+) {
+  %0 = aten.binomial(%x0, %c3, out=%x1)
+  %1 = aten.scaled_dot_product_attention(%x5, %0, %0)
+  return %1, %0
+}
+)");
+}
+
+// What only grows the tensor that another op then writes all of is seen by nobody.
+TEST(ReplayedCases, RefusalsInWhatAnotherWritesOver) {
+  expect_to_hold(R"(# fuzz: values=ordinary seed=0
+graph @fuzzed(
+    %x3: f32[1] init uniform(-4.0, 4.0, seed=40287),
+    %c5: f32[1] init uniform(-2.0, 2.0, seed=1),
+    %c2: f32[0] mut init uniform(-2.0, 2.0, seed=1)
+) {
+  %0 = aten.full([], 1e+300, dtype=f64)
+  %1: float = aten._local_scalar_dense(%0)
+  %2 = aten.rsub(%x3, %x3, alpha=%1, out=%c2)
+  %3 = aten.cumsum(%c5, 0, out=%2)
+  return
+}
+)");
+}
+
 }  // namespace
 }  // namespace lenz::fuzz

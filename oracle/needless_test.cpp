@@ -98,6 +98,12 @@ TEST(Needless, WhatIsWrittenOver) {
       EXPECT_EQ(ends(writes + "  %r = " + over + "\n  return\n"), Ending::finished) << over;
     EXPECT_EQ(ends(writes + "  %v = aten.view(%w, [1, 2])\n  %r = aten.zero_(%w)\n  return %v\n"), Ending::finished);
     EXPECT_EQ(ends(writes + "  aten._foreach_copy_([%w], [%y])\n  return\n"), Ending::finished);
+    const std::string grown =
+        "  %none = aten.slice(%x, 0, 0, 0)\n  %e = aten.clone(%none)\n"
+        "  %g = aten.index_select(%y, 0, %i, out=%e)\n";
+    EXPECT_EQ(ends(grown + "  %r = aten.atan(%y, out=%g)\n  return %r\n"), Ending::finished);
+    EXPECT_EQ(ends(grown + "  %v = aten.view(%g, [1, 2])\n  %r = aten.atan(%y, out=%g)\n  return %v\n"),
+              Ending::raised);
     // A part of it stays, or somebody has read it.
     EXPECT_EQ(ends(writes + "  %half = aten.slice(%x, 0, 0, 1)\n  %r = aten.zero_(%half)\n  return\n"), Ending::raised);
     EXPECT_EQ(ends(writes + "  %s = aten.sin(%x)\n  %r = aten.zero_(%x)\n  return %s\n"), Ending::raised);

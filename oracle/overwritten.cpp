@@ -35,12 +35,25 @@ bool writes_without_reading(const Graph& graph, const Node& node) {
   return takes_types_only(scratch, args[0].value());
 }
 
-// What a result is written to, if it is that tensor.
+// Whether nothing but results of other ops is put into it, which give it their own size.
+bool is_out_alone(const Graph& graph, ValueId v) {
+  return std::ranges::all_of(graph.value(v).users, [&](NodeId user) {
+    if (user == kOutputs) return false;
+    const Node& node = graph.node(user);
+    bool out = true;
+    for (size_t i = 0; i < node.arg_count; ++i)
+      for_each_value(node.args[i], [&](ValueId used) { out = out && (used != v || node.op->schema.params[i].is_out); });
+    return out;
+  });
+}
+
+// What a result is written to, if it is that tensor, or would be but for a size that nobody asks for.
 ValueId target(const Graph& graph, const Node& node, uint16_t result) {
   const ValueId given = node.result(result);
   ValueId found = kNone;
   for_each_written(graph, node, [&](ValueId v) {
-    if (graph.storage(v) == graph.storage(given) && &graph.type(v) == &graph.type(given)) found = v;
+    const bool as_it_is = &graph.type(v) == &graph.type(given) || is_out_alone(graph, given);
+    if (graph.storage(v) == graph.storage(given) && as_it_is) found = v;
   });
   return found;
 }
@@ -64,6 +77,11 @@ class Overwritten {
  private:
   bool written_again(NodeId id, ValueId v) {
     const ValueId memory = classes_.root(v);
+    const Type* left = &graph_.type(v);  // what it is from then on
+    for (uint16_t i = 0; i < graph_.node(id).result_count; ++i) {
+      const ValueId r = graph_.node(id).result(i);
+      if (graph_.storage(r) == graph_.storage(v)) left = &graph_.type(r);
+    }
     for (NodeId at = graph_.node(id).next; at != kNone; at = graph_.node(at).next) {
       const Node& node = graph_.node(at);
       bool reads = false, again = false;
@@ -71,7 +89,7 @@ class Overwritten {
         for_each_value(node.args[i], [&](ValueId used) {
           if (classes_.root(used) != memory) return;
           const bool whole =
-              overwrites(node, i) && graph_.storage(used) == graph_.storage(v) && &graph_.type(used) == &graph_.type(v);
+              overwrites(node, i) && graph_.storage(used) == graph_.storage(v) && &graph_.type(used) == left;
           (whole ? again : reads) = true;
         });
       // What looks at memory, or at a type, reads no element yet.

@@ -12,9 +12,26 @@
 
 namespace lenz {
 
+namespace {
+// Elements that loops make, as those of conjugates, and that somebody looks at through memory in which they share
+// places: what shares one is the same number, but more than one point writes it.
+void store_to_shared_places(loops::Program& program) {
+  loops::for_each_node(program.body, [&](loops::Node& node) {
+    auto* nest = std::get_if<loops::Nest>(&node.is);
+    if (!nest) return;
+    for (loops::Store& store : nest->stores) {
+      const loops::Buffer& b = program.buffers[store.buffer];
+      const bool shares = b.placed && shares_places(b.type.sizes, b.type.strides);
+      if (shares && store.mode == loops::StoreMode::assign) store.mode = loops::StoreMode::scatter;
+    }
+  });
+}
+}  // namespace
+
 loops::Program lower_graph(const Graph& graph, const LowerOptions& options) {
   loops::Program program;
   lower::Lowering(graph, program, options).run();
+  store_to_shared_places(program);
   return program;
 }
 

@@ -288,7 +288,9 @@ Propagated remainder_rule(const Box& box) {
   const double spread = quotient_error(std::fabs(box.value[0]), box.error[0], b, box.error[1]);
   const double q = box.value[0] / box.value[1];
   if (!std::isfinite(spread) || !std::isfinite(q)) return kUnknown;
-  const double slack = spread + std::fabs(q) * 0x1p-50;
+  double slack = spread + std::fabs(q) * 0x1p-50;
+  if (box.error[0] > 0 || box.error[1] > 0)
+    slack += std::numeric_limits<double>::min();  // quotients that vanish have signs
   Propagated p{box.error[0] + (std::fabs(q) + 1 + spread) * box.error[1], false};
   if (std::floor(q - slack) == std::floor(q + slack)) return p;
   return {p.error + (1 + std::ceil(2 * slack)) * (b + box.error[1]), true};
@@ -377,6 +379,8 @@ Propagated real_rule(const Box& box) {
       const Dtype result = result_dtype(box.row, box.compute, box.target);
       if (!is_integral(result, true)) return {total, false};
       if (result == Dtype::b8) return box.spans(0, 0) ? Propagated{1, true} : Propagated{0, false};
+      const auto [least, most] = ends_of(result);  // corners tell nothing of what wraps beyond
+      if (total > 0 && (box.low[0] <= least - 1 || box.high[0] >= most + 1)) return kUnknown;
       Propagated p = at_corners(box);
       return {p.error, p.error > 0 || p.ambiguous};
     }

@@ -10,6 +10,7 @@
 #include "fuzz/properties/alone.h"
 #include "fuzz/properties/drawn_calls.h"
 #include "fuzz/properties/list.h"
+#include "oracle/binding.h"
 #include "oracle/call_judge.h"
 #include "oracle/dying_calls.h"
 
@@ -18,12 +19,23 @@ namespace lenz::fuzz {
 namespace {
 constexpr uint64_t kOpenEvery = 4;  // calls: the sizes of one are symbols
 
+// At the sizes that symbols stand for, which are others than the call's: a product of all of them, twice, is too many.
+bool is_small(const Graph& graph) {
+  oracle::Binding sizes;
+  complete(sizes, graph);
+  const SymValues at = sizes.lookup();
+  constexpr int64_t kMost = int64_t{1} << 22;
+  for (ValueId v = 0; v < graph.value_count(); ++v)
+    if (graph.type(v).is_tensor() && evaluate(numel(graph.type(v).sizes()), at).value_or(0) > kMost) return false;
+  return true;
+}
+
 // Null: none whose values anybody may ask for.
 std::unique_ptr<Graph> drawn_alone(const OpDef& op, Chooser& choose) {
   DrawnCall call = draw_call(op, op_table(), choose);
   if (!call.graph || eager_may_die(op, call) || oracle::too_large(call)) return nullptr;
   if (choose.below(kOpenEvery) == 0)
-    if (auto open = with_symbolic_sizes(call)) return open;
+    if (auto open = with_symbolic_sizes(call); open && is_small(*open)) return open;
   return as_graph(op, std::move(call));
 }
 

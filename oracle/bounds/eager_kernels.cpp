@@ -180,6 +180,8 @@ std::vector<Outcome> kernels_of(FlowContext& in, const Call& call) {
     const bool fused = at::globalContext().userEnabledFlashSDP();
     at::globalContext().setSDPUseFlash(!fused);
     run(operands);
+    at::globalContext().setSDPUseFlash(true);
+    run(laid(operands, [](const at::Tensor& t) { return t.contiguous(); }));  // the other one asks for neighbours
     at::globalContext().setSDPUseFlash(fused);
     // It may find a NaN where the definition has none.
     if (const std::vector<RunValue> others = with_open_elements_as_nan(in, call, operands); !others.empty())

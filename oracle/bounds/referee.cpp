@@ -326,12 +326,10 @@ struct Referee::Impl final : NodeMachine {
       while (functional.args.size() < op.base->schema.params.size())
         functional.args.push_back(default_arg(call.graph->context(), op.base->schema.params[functional.args.size()]));
     }
-    // None: that of the tensor that is written to, but for the real norm of what is complex.
+    // None: that of the tensor that is written to. A norm's is the result's own, a real one of what is complex.
     int dtype = op.base->schema.find("dtype");
-    bool made_real = std::ranges::any_of(call.types, [&](const Type* t) {
-      return t && t->is_tensor() && is_complex(t->dtype) && !target_dtypes.empty() && !is_complex(target_dtypes[0]);
-    });
-    if (op.variant == VariantKind::out && dtype >= 0 && !target_dtypes.empty() && !made_real)
+    const bool norm = op.schema.packet.find("norm") != std::string_view::npos;  // op name: no trait tells norms
+    if (op.variant == VariantKind::out && dtype >= 0 && !target_dtypes.empty() && !norm)
       if (Arg& told = functional.args[static_cast<size_t>(dtype)]; told.is_none())
         told = Arg::of_dtype(target_dtypes[0]);
     if (target_dtypes.empty()) target_dtypes.push_back(Dtype::i64);  // lists of nothing

@@ -148,7 +148,8 @@ class Fusion {
     bool divides = step.role == AttentionRole::divisor;
     if (auto n = uniforms_.of(step.other)) return scale(step, divides ? 1 / *n : *n);
     const Type &from = type(step.operand), &to = type(step.result);
-    if (open_scale_ != kNone || hidden_ || bias_ != kNone || from.dtype != to.dtype || !same(from.sizes(), to.sizes())) return false;
+    if (open_scale_ != kNone || hidden_ || bias_ != kNone || from.dtype != to.dtype || !same(from.sizes(), to.sizes()))
+      return false;
     const AttentionForms& forms = attention_forms();
     open_scale_ = divides ? make_.call(forms.reciprocal, {Arg::of_value(as_tensor(step.other))}) : step.other;
     return true;
