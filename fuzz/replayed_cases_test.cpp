@@ -368,5 +368,38 @@ graph @fuzzed(
 )");
 }
 
+// A dtype without infinities has none of a complex number's either.
+TEST(ReplayedCases, InfinitePartsInADtypeThatHasNone) {
+  expect_to_hold(R"(# fuzz: values=special seed=2243718844 target=avx2
+graph @fuzzed(%x0: c128[40, 1] init uniform(-4.0, 4.0, seed=49283)) {
+  %0 = aten.to(%x0, f8e4m3)
+  %1 = aten.to(%0, cpu, c128)
+  %2 = aten.neg(%1)
+  return %2
+}
+)");
+}
+
+// Of whole numbers sinc is rounding alone: how many are not 0 is anybody's.
+TEST(ReplayedCases, AsManyAsRoundingLeaves) {
+  for (const std::string taken : {"aten.masked_select(%0, %1)", "aten.index(%0, [%1])", "aten.nonzero(%1)"})
+    expect_to_hold(R"(# fuzz: values=ordinary seed=0 target=avx2
+graph @fuzzed(%x0: f32[34] init integers(0, 3, seed=1)) {
+  %0 = aten.special_sinc(%x0)
+  %1 = aten.to(%0, bool)
+  %2 = )" + taken + "\n  return %2\n}\n");
+}
+
+// What a nest stores at points that it reduces is stored at each of them, of which there may be none.
+TEST(ReplayedCases, AccountsOfReductionsOverNothing) {
+  expect_to_hold(R"(# fuzz: values=ordinary seed=0 target=generic
+graph @fuzzed(%x2: f32[4, 0] strides [1, 0] init uniform(-4.0, 4.0, seed=1475)) {
+  %0 = aten.special_ndtr(%x2)
+  %1 = aten._log_softmax_backward_data(%0, %0, -1, f32)
+  return %1
+}
+)");
+}
+
 }  // namespace
 }  // namespace lenz::fuzz

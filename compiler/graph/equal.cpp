@@ -1,5 +1,7 @@
 #include "compiler/graph/equal.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <bit>
 #include <unordered_map>
@@ -80,8 +82,15 @@ bool same_assumptions(const Assumptions& a, const Assumptions& b, std::string& w
   bool facts = range_texts(a.facts()) == range_texts(b.facts()) &&
                condition_texts(a.facts().conditions()) == condition_texts(b.facts().conditions());
   bool guards = condition_texts(a.guards()) == condition_texts(b.guards());
-  if (!facts || !guards) why = facts ? "the guards differ" : "the facts differ";
-  return facts && guards;
+  if (facts && guards) return true;
+  auto said = [&](const Assumptions& of) {
+    std::vector<std::string> texts = facts ? condition_texts(of.guards()) : range_texts(of.facts());
+    if (!facts)
+      for (std::string& text : condition_texts(of.facts().conditions())) texts.push_back(std::move(text));
+    return fmt::format("{}", fmt::join(texts, ", "));
+  };
+  why = fmt::format("the {} differ: {}\n  against {}", facts ? "guards" : "facts", said(a), said(b));
+  return false;
 }
 
 bool same_arg(const Arg& given_x, const Arg& given_y, bool for_float,
@@ -177,7 +186,8 @@ class Comparison {
       same = same_type(a_.type(v), b_.type(w)) && a_numbers_[a_.storage(v)] == b_numbers_[b_.storage(w)];
     }
     if (same) return true;
-    if (why_ && why_->empty()) differ(GraphText(a_).node(x) + "\n  against " + GraphText(b_).node(y));
+    const PrintOptions typed{.types = true};
+    if (why_ && why_->empty()) differ(GraphText(a_, typed).node(x) + "\n  against " + GraphText(b_, typed).node(y));
     return false;
   }
 

@@ -69,8 +69,6 @@ class Counter {
       if (axis.kind != loops::AxisKind::reduction) outer *= extent;
     }
     const std::vector<bool> behind = loops::epilogue(nest);
-    const bool reduces =
-        std::ranges::any_of(nest.body, [](const loops::Instr& i) { return i.kind == loops::InstrKind::reduce; });
     costs_.instructions += std::ssize(nest.body) + std::ssize(nest.stores);
     for (size_t i = 0; i < nest.body.size(); ++i) {
       const loops::Instr& instr = nest.body[i];
@@ -78,7 +76,7 @@ class Counter {
       costs_.work += (once ? outer : all) * schedule::cost_of(instr);
       if (instr.kind == loops::InstrKind::load) moves(instr.buffer, once ? outer : all);
     }
-    for (const loops::Store& store : nest.stores) moves(store.buffer, reduces ? outer : all);
+    for (const loops::Store& store : nest.stores) moves(store.buffer, behind[store.value] ? outer : all);
   }
 
   void moves(loops::BufferId id, double times) {

@@ -63,6 +63,10 @@ std::optional<int64_t> dim_of(const Call& call) {
   return a.kind == ArgKind::integer ? std::optional(a.i) : std::nullopt;
 }
 
+bool may_make_sizes(const OpDef& op) {
+  return op.has(Trait::data_dependent) || op.schema.packet == "index";  // op name: no trait tells who takes truths
+}
+
 at::Tensor nothing_where(const at::Tensor& condition, const at::Tensor& t, double with) {
   return at::where(condition, at::scalar_tensor(with, at::kDouble), t);
 }

@@ -30,6 +30,9 @@ std::pair<double, double> integer_range(Dtype d);  // its ends that a double can
 
 at::Tensor zeros_like_plane(const at::Tensor& t);
 at::Tensor magnitude(const at::Tensor& t);
+// Whether how many elements it gives may hang on values: of `index` on truths among its indices.
+bool may_make_sizes(const OpDef& op);
+
 at::Tensor nothing_where(const at::Tensor& condition, const at::Tensor& t, double with);  // `with` where it holds
 // Writes a result's planes; an infinite error is a mark too.
 void settle(FlowContext& in, const at::Tensor& value, at::Tensor error, const at::Tensor& ambiguous,

@@ -303,6 +303,8 @@ Planes converted(const Planes& given, Dtype from, Dtype to, Formula formula) {
               planes.loose_zeros && is_inexact(to),
               planes.never_negative,
               planes.whole || is_integral(from, true)};
+  if (is_floating(to) && std::isnan(round_to(to, HUGE_VAL)))
+    made.value = nothing_where(at::isinf(made.value), made.value, std::numeric_limits<double>::quiet_NaN());
   // Fewer digits, or a smaller range: bfloat16 does not fit into float16, whose numbers have more digits.
   auto fits = [&] {
     if (!is_inexact(from)) return false;

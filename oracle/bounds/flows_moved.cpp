@@ -43,6 +43,17 @@ Call promoted(FlowContext& in, const Call& call) {
   if (call.op->has(Trait::indexing) || call.op->has(Trait::data_dependent) || call.result_dtypes.empty()) return call;
   return with_operands_as(in, call, call.result_dtypes[0], false);
 }
+// Whether truths that may be others say how many are taken: numbers say which.
+bool open_truths_count(FlowContext& in, const Call& call) {
+  if (!may_make_sizes(*call.op)) return false;
+  if (call.op->has(Trait::data_dependent)) return true;
+  for (size_t v = 0; v < call.values.size(); ++v)
+    for (const at::Tensor& t : leaves({&call.values[v], 1})) {
+      const at::Tensor error = t.scalar_type() == at::kBool ? in.store.read(t).error : at::Tensor();
+      if (error.defined() && at::any(error != 0).item<bool>()) return true;
+    }
+  return false;
+}
 }  // namespace
 
 Outcome flow_moved(FlowContext& in, const Call& given) {
@@ -61,6 +72,12 @@ Outcome flow_moved(FlowContext& in, const Call& given) {
     return number_error(x);
   });
   if (!s.error && worst == 0) return out;
+  // How many there are hangs on it, too.
+  if (s.index_error && open_truths_count(in, call)) {
+    in.unbounded.insert(call.op->full_name);
+    mark_unknown(in, out.results);
+    return out;
+  }
   if (s.index_error && call.op->has(Trait::movement) && worst == 0) {
     read_by_open_indices(in, call, out);
     return out;

@@ -17,6 +17,7 @@
 #include "oracle/bounds/centred.h"
 #include "oracle/bounds/each_call.h"
 #include "oracle/bounds/eager_kernels.h"
+#include "oracle/bounds/flow_parts.h"
 #include "oracle/bounds/flows.h"
 #include "oracle/bounds/folded_factors.h"
 #include "oracle/bounds/noise.h"
@@ -105,7 +106,7 @@ struct Referee::Impl final : NodeMachine {
     if (FlowContext in = context(); may_refuse_others(in, call)) refusals_open = true;
     std::set<std::string> earlier = std::exchange(unbounded, {});
     out = run_call(call, dtypes);
-    sizes_open = sizes_open || (node.op->has(Trait::data_dependent) && !unbounded.empty());
+    sizes_open = sizes_open || (flow::may_make_sizes(*node.op) && !unbounded.empty());
     unbounded.merge(earlier);
     lay_as_claimed(graph, node, call, symbols, out);
     if (noise && !out.raised && rounds(*node.op)) add_noise(noise_source_, values, graph, node, dtypes, out);
