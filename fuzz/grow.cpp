@@ -8,6 +8,7 @@
 
 #include "compiler/base/hash.h"
 #include "compiler/graph/alias.h"
+#include "compiler/graph/tried.h"
 #include "compiler/ops/decompose.h"
 #include "compiler/ops/op_table.h"
 #include "fuzz/computed_numbers.h"
@@ -258,8 +259,12 @@ class Grower {
   // and one such case would cost as much as a thousand others.
   static NodeId appended(Growth& growth, const OpDef& op, std::span<const Arg> args) {
     Graph& graph = *growth.graph;
+    Tried tried(graph.assumptions);
     const NodeId id = graph.append(op, args);
-    if (!growth.has_too_many(graph.node(id))) return id;
+    if (!growth.has_too_many(graph.node(id))) {
+      tried.stays();
+      return id;
+    }
     graph.erase(id);
     throw Unsupported("more elements than a case may have");
   }

@@ -2,6 +2,7 @@
 
 #include "compiler/graph/divisors.h"
 #include "compiler/graph/renumber.h"
+#include "compiler/graph/tried.h"
 
 #include <algorithm>
 
@@ -127,6 +128,18 @@ SmallVec<Arg, 12> with_defaults(Context& context, const OpDef& op, std::span<con
 }
 }  // namespace
 
+namespace {
+// As whoever reads the graph's text infers them, where the guards that the rule came to rely on stand before all nodes.
+SmallVec<InferredResult, 4> results_by_all(Graph& graph, const Infer& first, std::span<const Arg> args,
+                                           std::span<const Type* const> annotated, bool more_is_known) {
+  if (!more_is_known || !first.unbacked_symbols.empty()) return SmallVec<InferredResult, 4>(first.results());
+  Infer again(graph.shared_context(), graph.ops(), first.op(), args, graph.types(), graph.assumptions);
+  again.owner = &graph;
+  again.run_as(annotated);
+  return SmallVec<InferredResult, 4>(again.results());
+}
+}  // namespace
+
 NodeId Graph::insert(NodeId before, const OpDef& op, std::span<const Arg> args, uint32_t origin,
                      std::span<const Type* const> annotated) {
   const SmallVec<Arg, 12> full = with_defaults(*context_, op, args);
@@ -135,8 +148,9 @@ NodeId Graph::insert(NodeId before, const OpDef& op, std::span<const Arg> args, 
     Infer infer(context_, *ops_, op, full, types_, assumptions);
     infer.owner = this;
     infer.unbacked_prefix = "u" + std::to_string(values_.size()) + "_";
+    const size_t guards = assumptions.guards().size();
     infer.run_as(annotated);
-    results = SmallVec<InferredResult, 4>(infer.results());
+    results = results_by_all(*this, infer, full, annotated, assumptions.guards().size() > guards);
   } else {
     if (annotated.size() != op.schema.returns.size())
       throw UserError(op.full_name + " has no type rule: its results need type annotations", {},
@@ -158,8 +172,10 @@ std::optional<NodeId> Graph::try_append(const OpDef& op, std::span<const Arg> ar
   Infer infer(context_, *ops_, op, full, types_, assumptions);
   infer.owner = this;
   infer.unbacked_prefix = "u" + std::to_string(values_.size()) + "_";
+  Tried tried(assumptions);
   if (infer.refusal()) return std::nullopt;
-  return insert_made(kNone, op, full, 0, infer.results());
+  tried.stays();
+  return insert_made(kNone, op, full, 0, results_by_all(*this, infer, full, {}, tried.more_is_known()));
 }
 
 NodeId Graph::insert_made(NodeId before, const OpDef& op, std::span<const Arg> full, uint32_t origin,
