@@ -401,5 +401,18 @@ graph @fuzzed(%x2: f32[4, 0] strides [1, 0] init uniform(-4.0, 4.0, seed=1475)) 
 )");
 }
 
+// Of few elements eager rounds each step to halves, in its order: 65504 * (1 + 0.189) is infinite, the result is not.
+TEST(ReplayedCases, HalvesThatOverflowOnTheWay) {
+  expect_to_hold(R"(# fuzz: values=special seed=962152364
+graph @fuzzed(
+    %x0: f16[3, 1, 1] init uniform(-4.0, 4.0, seed=1253),
+    %x1: f16[] init uniform(-4.0, 4.0, seed=54431)
+) {
+  %0 = aten.sigmoid_backward(%x1, %x0)
+  return %0
+}
+)");
+}
+
 }  // namespace
 }  // namespace lenz::fuzz

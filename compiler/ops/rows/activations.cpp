@@ -345,8 +345,9 @@ void backward_rows(RowSink& t) {
   Row of_sigmoid = loosely(row);
   of_sigmoid.flow.in_storage = "always";
   t.row("sigmoid_backward(Tensor grad_output, Tensor output) -> Tensor",
-        meaning(LENZ_PROMOTED("%grad_output",
-                              "%output") "return aten.mul(%g, aten.conj_physical(aten.mul(%x, aten.rsub(%x, 1))))",
+        meaning(LENZ_PROMOTED("%grad_output", "%output") R"(
+    if is_complex(%x) { return aten.mul(%g, aten.conj_physical(aten.mul(%x, aten.rsub(%x, 1)))) }
+    return aten.mul(aten.mul(%g, aten.rsub(%x, 1)), %x))",
                 of_sigmoid));
   t.row("tanh_backward(Tensor grad_output, Tensor output) -> Tensor",
         widely(LENZ_PROMOTED("%grad_output",
