@@ -243,34 +243,31 @@ inline constexpr std::string_view kTopkLoops = LENZ_OF_SCALAR R"(
   %out1[$i] = %p[$i] })";
 inline constexpr std::string_view kSortLoops =
     LENZ_OF_SCALAR "sort(%self, %out0, %out1, wrap($dim, rank(%self)), $descending, true) }";
-// How many boundaries lie below (or not above): what a binary search finds.
-inline constexpr std::string_view kSearchsortedLoops = R"(
-  $to_right = $right
-  if given($side) { $to_right = $side == "right" or $right }
-  $n = size(%sorted_sequence, -1)
-  $t = result_type(%sorted_sequence, %self)
-  for $i in shape(%out), reduce $k < $n {
-    $row = choose(rank(%sorted_sequence) == 1, [], first($i, rank(%sorted_sequence) - 1))
-    $q = choose(given($sorter), position($sorter[$row, $k], $n), $k)
-    b = to(%sorted_sequence[$row, $q], $t)
-    x = to(%self[$i], $t)
-    before = choose($to_right, not (b > x), not (b >= x))
-    c = reduce sum(to(before, i64))
-    %out[$i] = c
-  })";
-inline constexpr std::string_view kSearchsortedScalarLoops = R"(
-  $to_right = $right
-  if given($side) { $to_right = $side == "right" or $right }
-  $n = size(%sorted_sequence, -1)
-  $t = result_type(%sorted_sequence, $self)
-  for $i in shape(%out), reduce $k < $n {
-    $q = choose(given($sorter), position($sorter[$k], $n), $k)
-    b = to(%sorted_sequence[$q], $t)
-    x = to($self, $t)
-    before = choose($to_right, not (b > x), not (b >= x))
-    c = reduce sum(to(before, i64))
-    %out[$i] = c
-  })";
+// Eager's binary search, half by half, so that boundaries that are no numbers, or lie out of order, send it where they
+// send eager. It takes as many steps as the longer half may need; one that has ended looks at the first boundary and
+// stays.
+#define LENZ_SEARCH(VALUE, DTYPE, ROW)                                                                    \
+  "$n = size(%sorted_sequence, -1) $t = " DTYPE                                                           \
+  " if not is_constant($n) { extern() } "                                                                 \
+  "$to_right = $right if given($side) { $to_right = $side == \"right\" or $right } "                      \
+  "for $i in shape(%out) {"                                                                               \
+  "  $row = " ROW "  x = to(" VALUE                                                                       \
+  ", $t) start = to(0, i64) left = to($n, i64) "                                                          \
+  "  each $step in range(0, 62) {"                                                                        \
+  "    if power(2, $step) <= $n {"                                                                        \
+  "      half = bitwise_right_shift(left, 1) more = left > 0 "                                            \
+  "      $m = position(where(more, start + half, 0), $n) "                                                \
+  "      $q = choose(given($sorter), position($sorter[$row, $m], $n), $m) "                               \
+  "      b = to(%sorted_sequence[$row, $q], $t) "                                                         \
+  "      before = choose($to_right, not (b > x), not (b >= x)) and more "                                 \
+  "      start = where(before, start + half + 1, start) left = where(before, left - half - 1, half) } } " \
+  "  %out[$i] = start }"
+inline constexpr std::string_view kSearchsortedLoops =
+    LENZ_SEARCH("%self[$i]", "result_type(%sorted_sequence, %self)",
+                "choose(rank(%sorted_sequence) == 1, [], first($i, rank(%sorted_sequence) - 1))");
+inline constexpr std::string_view kSearchsortedScalarLoops =
+    LENZ_SEARCH("$self", "result_type(%sorted_sequence, $self)", "[]");
+#undef LENZ_SEARCH
 
 // --- sizes that depend on data
 inline constexpr std::string_view kNonzeroLoops =
