@@ -35,6 +35,26 @@ uint64_t order_of(int64_t x) {
   return static_cast<uint64_t>(x) ^ uint64_t { 1 } << 63;
 }
 
+// A half float whose infinity has these bits.
+template <uint16_t kInfinity>
+struct Half {
+  uint16_t bits;
+};
+template <uint16_t kInfinity>
+uint16_t order_of(Half<kInfinity> x) {
+  const uint16_t bits = x.bits == 0x8000 ? 0 : x.bits;
+  const int key = bits >> 15 ? ~bits : bits | 0x8000;
+  return (bits & 0x7fff) > kInfinity ? UINT16_MAX : static_cast<uint16_t>(key);
+}
+uint32_t order_of(int32_t x) {
+  return static_cast<uint32_t>(x) ^ uint32_t { 1 } << 31;
+}
+uint16_t order_of(int16_t x) { return static_cast<uint16_t>(x ^ 0x8000); }
+uint8_t order_of(int8_t x) { return static_cast<uint8_t>(x ^ 0x80); }
+uint8_t order_of(uint8_t x) { return x; }
+enum class Truth : uint8_t {};
+uint8_t order_of(Truth x) { return static_cast<uint8_t>(x) != 0 ? 1 : 0; }
+
 template <class T>
 T load(const std::byte* at) {
   T made;
@@ -52,12 +72,7 @@ struct Item {
 template <class T>
 struct KeyOf {
   static constexpr int64_t kBytes = sizeof(T);
-  auto operator()(const std::byte* at) const {
-    if constexpr (std::is_floating_point_v<T>)
-      return order_of(load<T>(at));
-    else
-      return order_of(int64_t{load<T>(at)});
-  }
+  auto operator()(const std::byte* at) const { return order_of(load<T>(at)); }
 };
 
 // Of any dtype, slowly.
@@ -158,13 +173,13 @@ void first_in_order(const Line& line, int64_t count, Room& room, const Key& key_
       }
     }
     std::ranges::sort_heap(items, std::less<>());
-  } else if (count < line.length) {
-    std::ranges::nth_element(items, items.begin() + count, std::less<>());
-    std::ranges::sort(items.begin(), items.begin() + count, std::less<>());
-  } else if (sizeof(Number) == sizeof(int32_t) && line.length <= kShort) {
+  } else if (sizeof(Number) <= sizeof(int32_t) && line.length <= kShort) {
     sort_by_counts(room);
   } else if (line.length >= kMany * static_cast<int64_t>(sizeof(Number))) {
     sort_by_bytes<Number>(items, room.others);
+  } else if (count < line.length) {
+    std::ranges::nth_element(items, items.begin() + count, std::less<>());
+    std::ranges::sort(items.begin(), items.begin() + count, std::less<>());
   } else {
     std::ranges::sort(items, std::less<>());
   }
@@ -176,6 +191,12 @@ void first_in_order(Dtype dtype, const Line& line, int64_t count, Room& room) {
     case Dtype::f64: return first_in_order(line, count, room, KeyOf<double>());
     case Dtype::i64: return first_in_order(line, count, room, KeyOf<int64_t>());
     case Dtype::i32: return first_in_order(line, count, room, KeyOf<int32_t>());
+    case Dtype::i16: return first_in_order(line, count, room, KeyOf<int16_t>());
+    case Dtype::i8: return first_in_order(line, count, room, KeyOf<int8_t>());
+    case Dtype::u8: return first_in_order(line, count, room, KeyOf<uint8_t>());
+    case Dtype::b8: return first_in_order(line, count, room, KeyOf<Truth>());
+    case Dtype::f16: return first_in_order(line, count, room, KeyOf<Half<0x7c00>>());
+    case Dtype::bf16: return first_in_order(line, count, room, KeyOf<Half<0x7f80>>());
     default: return first_in_order(line, count, room, KeyOfAny{dtype});
   }
 }

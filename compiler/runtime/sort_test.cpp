@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -14,15 +15,42 @@ using loops::Tensor;
 // Few different numbers, so that many are equal.
 ScalarValue number(Dtype dtype, int64_t i) {
   const int64_t n = (i * 7919 + i / 13) % 41 - 20;
+  if (dtype == Dtype::b8) return ScalarValue(n > 0 ? int64_t{1} : int64_t{0});
   if (!is_floating(dtype)) return ScalarValue(n);
   if (n == 7) return ScalarValue(std::nan(""));
   if (n == 8) return ScalarValue(-std::numeric_limits<double>::infinity());
   return ScalarValue(n == 0 && i % 2 ? -0.0 : static_cast<double>(n) / 4);
 }
 
+constexpr std::array kSorted{Dtype::f32, Dtype::f64, Dtype::i64, Dtype::i32,  Dtype::i16,   Dtype::i8,
+                             Dtype::u8,  Dtype::b8,  Dtype::f16, Dtype::bf16, Dtype::f8e4m3};
+
+// By the values as they are read, with no keys made of them.
+bool before(const ScalarValue& a, const ScalarValue& b) {
+  if (a.kind() == ScalarKind::integer) return a.integer() < b.integer();
+  return !std::isnan(a.real()) && (std::isnan(b.real()) || a.real() < b.real());
+}
+
+TEST(Sort, EveryDtypeIsInOrderAndEqualOnesStay) {
+  const auto pool = make_pool(2);
+  for (Dtype dtype : kSorted)
+    for (int64_t length : {1, 2, 64, 1000})
+      for (bool descending : {false, true}) {
+        Tensor keys(dtype, {length}), places(Dtype::i64, {length});
+        for (int64_t i = 0; i < length; ++i) keys.put(i, number(dtype, i));
+        sort_lines(keys, {}, places, 0, descending, *pool);
+        for (int64_t i = 1; i < length; ++i) {
+          const int64_t p = places.get(loops::Ints{i - 1}).integer(), q = places.get(loops::Ints{i}).integer();
+          const ScalarValue earlier = keys.get(loops::Ints{p}), later = keys.get(loops::Ints{q});
+          ASSERT_FALSE(descending ? before(earlier, later) : before(later, earlier));
+          ASSERT_TRUE(before(earlier, later) || before(later, earlier) || p < q);
+        }
+      }
+}
+
 TEST(Sort, TheFirstFewAreThoseOfTheWhole) {
   const auto pool = make_pool(2);
-  for (Dtype dtype : {Dtype::f32, Dtype::f64, Dtype::i64, Dtype::i32, Dtype::bf16, Dtype::u8})
+  for (Dtype dtype : kSorted)
     for (int64_t length : {1, 5, 64, 1000})
       for (uint32_t dim : {0U, 1U})
         for (bool descending : {false, true}) {
