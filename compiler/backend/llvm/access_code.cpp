@@ -205,7 +205,8 @@ const KernelEmitter::InLanes& KernelEmitter::in_lanes_at(Dim address, bool from_
 KernelEmitter::Place KernelEmitter::place(BufferId id, const DimVec& index, Frame& f) {
   const Dim address = address_of(id, index);
   const bool varies = std::ranges::any_of(index, [&](Dim d) { return f.dims.varies(d); });
-  if (!varies || !lane_axis_) return {.address = f.dims(address)};
+  if (!lane_axis_) return {.address = f.dims(points_ ? points_->simplify(address) : address)};
+  if (!varies) return {.address = f.dims(address)};
   DimCode first = f.dims;
   first.bind(lane_axis_->symbol, f.base);
   if (first.varies(address)) return {.address = f.dims(address)};  // positions, too
