@@ -227,10 +227,10 @@ V LaneCode::convert(V x, LaneType to) {
     // would be another one at each call: it is what x86 gives.
     llvm::Value* made = e.CreateFPToSI(x.value, type);
     if (auto* constant = llvm::dyn_cast<llvm::Constant>(made)) {
-      const unsigned bits = type->getScalarSizeInBits();
-      return make(llvm::Constant::replaceUndefsWith(
-                      constant, llvm::ConstantInt::get(type->getScalarType(), llvm::APInt::getSignedMinValue(bits))),
-                  to);
+      const auto least = llvm::APInt::getSignedMinValue(type->getScalarSizeInBits());
+      // A vector of which no lane fits is one undefined value, which is replaced as a whole.
+      llvm::Type* replaced = llvm::isa<llvm::UndefValue>(constant) ? type : type->getScalarType();
+      return make(llvm::Constant::replaceUndefsWith(constant, llvm::ConstantInt::get(replaced, least)), to);
     }
     return make(e.CreateFreeze(made), to);
   }
