@@ -488,6 +488,26 @@ Lacking lacking(const Rule& rule, uint64_t time) {
 }
 }  // namespace
 
+namespace {
+// One dtype, or two that are promoted, in place of what the graph likes: a rule that forgot to ask for a dtype asks
+// nothing that could be denied. What differs most where negatives and differences wrap comes oftener.
+DtypeSet dtypes_of_rule(DtypeSet liked, Chooser& choose) {
+  constexpr Dtype kAll[] = {Dtype::u8,   Dtype::f32, Dtype::i64, Dtype::i32, Dtype::b8,   Dtype::i8,     Dtype::f16,
+                            Dtype::bf16, Dtype::f64, Dtype::i16, Dtype::c64, Dtype::c128, Dtype::f8e4m3, Dtype::f8e5m2};
+  constexpr uint32_t kWeights[std::size(kAll)] = {5, 3, 3, 3, 2, 3, 2, 2, 2, 1, 2, 1, 1, 1};
+  static_assert(std::size(kAll) == kDtypeCount);
+  auto one = [&] { return DtypeSet::of(kAll[choose.weighted(kWeights)]); };
+  switch (choose.below(8)) {
+    case 0:
+    case 1: return liked;
+    case 2:
+    case 3:
+    case 4: return one();
+    default: return one() | one();
+  }
+}
+}  // namespace
+
 bool grow_idiom(Growth& growth, Chooser& choose, const NodeMade& made, std::optional<IdiomTurn> turn) {
   const Idiom& idiom = turn ? idioms()[turn->which] : choose.pick(idioms());
   const Rule& rule = *idiom.rule;
@@ -511,6 +531,9 @@ bool grow_idiom(Growth& growth, Chooser& choose, const NodeMade& made, std::opti
     if (lacks.question && i > kOfAnyDtype) {  // much of what rules ask is asked of dtypes: one after the other
       growth.habits.dtypes = DtypeSet::of(static_cast<Dtype>((first_dtype + i) % kDtypeCount));
       growth.habits.fresh = 16;
+    } else if (!lacks.question) {
+      growth.habits.dtypes = dtypes_of_rule(liked, choose);
+      growth.habits.fresh = choose.below(4) == 3 ? std::max<uint32_t>(fresh, 8) : fresh;  // so that two meet
     }
     growth.habits.adapt = choose.flip() ? adapt : 0;      // rules that ask for parameters want inputs as they are
     growth.habits.parameters = parameters || i % 2 == 0;  // or constants

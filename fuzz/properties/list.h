@@ -17,6 +17,7 @@ Property exact_passes();
 Property all_passes();
 Property pass_alone();
 Property settled();
+Property passes_left_out();
 Property passes_off();
 Property loops_interpreted();
 Property fused();

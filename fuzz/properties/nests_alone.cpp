@@ -11,7 +11,7 @@ std::optional<Failure> holds(Subject& subject) {
   static const Drawn nests{.property = "nests_alone",
                            .about = About::much,
                            .graphs = 1,
-                           .asked = {find_property("fused"), find_property("realised")},
+                           .asked = {find_property("fused"), find_property("realised"), find_property("reference")},
                            .most = 8};
   return drawn_that_fails(nests, subject.setting(), subject.scratch());
 }

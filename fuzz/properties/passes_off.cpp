@@ -52,7 +52,29 @@ std::optional<Failure> holds(Subject& subject) {
     return failure;
   });
 }
+
+// The same of the graph itself, in eager: most rules that a pass undoes for another one are seen here, without loops.
+std::optional<Failure> holds_as_graph(Subject& subject) {
+  RunnerOptions options = subject.runner();
+  const std::string off = some_off(subject.passed().runs, subject.setting().seed);
+  if (off.empty()) return std::nullopt;
+  options.selection = PassSelection::parse(off, pipeline());
+  const auto made = passed_for(subject.graph(), subject.sizes(), pipeline(), options);
+  const auto mismatch = subject.wrong(*made);
+  if (!mismatch) return std::nullopt;
+  auto failure = subject.failed("passes_left_out", *mismatch);
+  failure->detail += "\n  without: " + off;
+  failure->without = off;
+  return failure;
+}
 }  // namespace
+
+Property passes_left_out() {
+  return {.name = "passes_left_out",
+          .contract = "without a few of the passes the others leave a graph that gives in eager what the bounds allow",
+          .holds = holds_as_graph,
+          .every = 4};
+}
 
 Property passes_off() {
   return {.name = "passes_off",

@@ -12,7 +12,8 @@ std::optional<Failure> holds(Subject& subject) {
   static const Drawn rules{.property = "rules_alone",
                            .about = About::rules,
                            .graphs = 4,
-                           .asked = {find_property("exact_passes"), find_property("all_passes")}};
+                           .asked = {find_property("exact_passes"), find_property("all_passes"),
+                                     find_property("passes_left_out"), find_property("reference")}};
   return drawn_that_fails(rules, subject.setting(), subject.scratch());
 }
 }  // namespace
