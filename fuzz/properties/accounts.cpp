@@ -1,15 +1,25 @@
 // Plans are asked what they cost: joining nests saves, or nobody should join them, and memory is enough, and is shared.
 // All is counted anew from the loops, not taken from who decided.
+#include <algorithm>
+
 #include "compiler/loops/clone.h"
 #include "compiler/schedule/realise.h"
 #include "fuzz/decisions/facts.h"
 #include "fuzz/properties/list.h"
+#include "fuzz/properties/shared_memory.h"
 
 namespace lenz::fuzz {
 
 namespace {
 std::string numbers(double fused, double apart) {
   return std::to_string(static_cast<int64_t>(fused)) + ", apart " + std::to_string(static_cast<int64_t>(apart));
+}
+
+// Where a size is 0 nothing is computed, whoever would have moved less; plans are made for one element at least.
+bool anything_is_empty(const loops::Program& program, const SymValues& sizes) {
+  return std::ranges::any_of(program.buffers, [&](const loops::Buffer& b) {
+    return std::ranges::any_of(b.type.sizes, [&](Dim d) { return evaluate(d, sizes) == 0; });
+  });
 }
 
 std::optional<Failure> holds(Subject& subject) {
@@ -27,13 +37,16 @@ std::optional<Failure> holds(Subject& subject) {
   };
   if (fused.kernels > apart.kernels)
     return failure("scheduling", "more kernels", "kernels: " + numbers(double(fused.kernels), double(apart.kernels)));
-  if (fused.moved > apart.moved)
+  if (fused.moved > apart.moved && !anything_is_empty(prepared, subject.sizes()))
     return failure("scheduling", "moves more", "bytes that kernels move: " + numbers(fused.moved, apart.moved));
-  const Memory memory = memory_of(runtime::plan_memory(joined), subject.sizes());
+  const runtime::MemoryPlan plan = runtime::plan_memory(joined);
+  const Memory memory = memory_of(plan, subject.sizes());
   if (memory.arena < memory.peak || memory.arena > memory.all)
     return failure("memory", memory.arena < memory.peak ? "too little" : "more than without sharing",
                    "an arena of " + std::to_string(memory.arena) + " bytes for " + std::to_string(memory.peak) +
                        " at one time, " + std::to_string(memory.all) + " in all");
+  if (const std::string why = overwritten(joined, plan, subject.sizes()); !why.empty())
+    return failure("memory", "overwritten", why + "\n" + runtime::print(plan, joined));
   return std::nullopt;
 }
 }  // namespace
