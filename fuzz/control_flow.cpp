@@ -39,6 +39,7 @@ class ControlFlow {
     if (apart.empty()) return;
     size_t count = 1 + c_.below(3);
     for (size_t i = 0; i < count; ++i) operands_.push_back(c_.pick(apart));
+    if (count > 1 && c_.flip()) make_alike(apart);
     try {
       switch (c_.below(3)) {
         case 0: return branch();
@@ -51,10 +52,37 @@ class ControlFlow {
   }
 
  private:
+  // What is carried may stand in another's place where both are of one kind.
+  void make_alike(std::span<const ValueId> apart) {
+    const Type& first = graph_.type(operands_[0]);
+    std::vector<ValueId> alike;
+    for (const ValueId v : apart)
+      if (const Type& t = graph_.type(v); t.dtype == first.dtype && std::ranges::equal(t.sizes(), first.sizes()))
+        alike.push_back(v);
+    for (size_t i = 1; i < operands_.size(); ++i) operands_[i] = c_.pick(alike);
+  }
+
   struct Sub {
     std::unique_ptr<Graph> graph;
     Growth growth;
   };
+
+  // Each in the place of the next one like it, as it stands: nobody may overwrite what is handed on.
+  bool handed_on(Sub& s, std::span<const Type* const> types, size_t carried, std::vector<Arg>& results) const {
+    std::vector<Arg> all = results;
+    bool any = false;
+    for (size_t i = 1; i < carried; ++i) {
+      size_t from = i;
+      for (size_t k = 1; k + 1 < carried && from == i; ++k)
+        if (const size_t other = 1 + (i - 1 + k) % (carried - 1);
+            types[other]->dtype == types[i]->dtype && std::ranges::equal(types[other]->sizes(), types[i]->sizes()))
+          from = other;
+      any = any || from != i;
+      all.push_back(Arg::of_value(s.graph->inputs()[from].value));
+    }
+    if (any) results = all;
+    return any;
+  }
 
   Sub start(const char* name, std::span<const Type* const> inputs) {
     Sub s;
@@ -226,7 +254,8 @@ class ControlFlow {
     lift_inputs(body, types);
     Arg next[] = {Arg::of_value(count), Arg::of_int(1)};
     std::vector<Arg> results{Arg::of_value(body.graph->node(call(*body.graph, kNext, next)).result())};
-    for (size_t i = 1; i < carried; ++i) results.push_back(Arg::of_value(result(body, *types[i])));
+    if (c_.flip() || !handed_on(body, types, carried, results))
+      for (size_t i = 1; i < carried; ++i) results.push_back(Arg::of_value(result(body, *types[i])));
     body.graph->set_outputs(results);
     Sub test = start("test", types);
     Arg less[] = {Arg::of_value(test.graph->inputs()[0].value), Arg::of_int(3)};

@@ -85,6 +85,8 @@ class Grower {
     if (number % 2 == 0) idiom_in_turn(growth, number / 2);
     row_in_turn(growth, number);
     if (growth.habits.lazy > 0 && c_.flip()) look_lazily(growth);
+    if (growth.habits.masked > 0 && c_.flip()) masked_quotient(growth);
+    if (growth.habits.control > 0 && c_.below(3) == 2) branches_and_loops(growth);
     if (growth.habits.parts > 0 && c_.flip()) grow_parts(growth, c_, [&](NodeId id) { made(growth, id); });
     const size_t made = growth.graph->node_count() - begun;
     if (made < growth.habits.ops) steps(growth, growth.habits.ops - made);
@@ -178,17 +180,21 @@ class Grower {
   }
 
   void step(Growth& growth) {
-    if (c_.below(16) < growth.habits.control)
-      return control_flow(growth, c_, [&](Growth& inner, size_t count) { steps(inner, count); });
+    if (c_.below(16) < growth.habits.control) return branches_and_loops(growth);
     if (growth.habits.aliases && !growth.graph->inputs().empty() && c_.below(16) < growth.habits.aliases)
       return alias_input(growth);
     if (c_.below(16) < growth.habits.repeats && repeat(growth)) return;
     if (c_.below(16) < growth.habits.lazy) return look_lazily(growth);
     if (c_.below(16) < growth.habits.hazards) return hazards(growth);
+    if (c_.below(16) < growth.habits.masked) return masked_quotient(growth);
     if (c_.below(16) < growth.habits.parts) return grow_parts(growth, c_, [&](NodeId id) { made(growth, id); });
     if (c_.below(16) < growth.habits.idioms && grow_idiom(growth, c_, [&](NodeId id) { made(growth, id); })) return;
     const OpDef* op = choose_op(growth.habits);
     if (op && !(growth.habits.large && too_much(*op))) call(growth, *op);
+  }
+
+  void branches_and_loops(Growth& growth) {
+    control_flow(growth, c_, [&](Growth& inner, size_t count) { steps(inner, count); });
   }
 
   // A call that the graph has already, once more: the same one or, where it writes nothing, with another operand of
@@ -329,6 +335,21 @@ class Grower {
     if (options_.random && growth.habits.families[static_cast<size_t>(Family::random)] && c_.below(4) == 3)
       return grow_draws(growth, c_, pool_, call);
     grow_hazards(growth, c_, pool_, options_.writes, call);
+  }
+
+  // What may raise, in a larger tensor or beside others: points that have none of it must not compute it.
+  void masked_quotient(Growth& growth) {
+    const auto& around = pool_.pure[static_cast<size_t>(Family::movement)];
+    if (pool_.raising.empty() || around.empty() || growth.habits.large) return;
+    const DtypeSet liked = std::exchange(growth.habits.dtypes, dtypes::integers);
+    const uint32_t fresh = std::exchange(growth.habits.fresh, 16);  // what is there already is no integer, mostly
+    const std::vector<ValueId> before = growth.values;
+    call(growth, *c_.pick(pool_.raising));
+    growth.habits.dtypes = liked;
+    growth.habits.fresh = fresh;
+    for (uint64_t left = 1 + c_.below(2); left > 0 && growth.values.size() > before.size(); --left)
+      call_on(growth, *c_.pick(around), growth.values.back());
+    if (growth.values.size() > before.size() && c_.flip()) call_on(growth, pool_.pure, growth.values.back());
   }
 
   void replace_operand(Growth& growth, std::vector<Arg>& args) {

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "compiler/base/hash.h"
+#include "compiler/scalar/scalar.h"
 
 namespace lenz::fuzz {
 
@@ -36,6 +37,19 @@ bool can_be_called(const OpDef& op) {
 
 constexpr std::string_view kSort = "aten.sort(";  // op name: what definitions that put elements in order are made of
 
+// A quotient by zero: whoever computes it where nobody asks for it raises where nobody should.
+bool raises_at_integers(const OpDef& op) {
+  const ScalarRow* row = find_scalar(op.scalar);
+  if (row == nullptr || row->arity != 2 || !row->dtypes.has(Dtype::i64)) return false;
+  try {
+    const ScalarValue operands[] = {ScalarValue(int64_t{1}), ScalarValue(int64_t{0})};
+    evaluate(*row, Dtype::i64, operands);
+    return false;
+  } catch (const UserError&) {
+    return true;
+  }
+}
+
 bool sorts(const OpDef& op) {
   return op.lowering.body.find("sort(") != std::string_view::npos || op.decompose.find(kSort) != std::string_view::npos;
 }
@@ -55,6 +69,7 @@ Pool::Pool(const OpTable& table) {
     pools[static_cast<size_t>(family_of(op))].push_back(&op);
     if (&pools == &pure && sorts(op)) sorting.push_back(&op);
     if (&pools == &pure && singles_out(op)) singling.push_back(&op);
+    if (&pools == &pure && raises_at_integers(op)) raising.push_back(&op);
     // Of lazy ones eager refuses to show the bits as another dtype.
     const bool bits =
         std::ranges::any_of(op.schema.params, [](const Param& p) { return p.type.kind == ParamKind::dtype; });
@@ -162,6 +177,7 @@ Habits draw_habits(const Pool& pool, const GrowOptions& options, Chooser& c) {
   h.parts = c.any_of<uint32_t>({0, 0, 0, 1, 3});
   h.lazy = c.any_of<uint32_t>({0, 0, 1});
   h.hazards = c.any_of<uint32_t>({0, 1, 3});
+  h.masked = c.any_of<uint32_t>({0, 0, 1});
   h.edges = c.any_of<uint32_t>({0, 0, 1, 4, 8});
   h.degenerate = c.any_of<uint32_t>({2, 2, 5, 16});
   h.constants = c.any_of<uint32_t>({0, 0, 2, 12, 16});  // 16: what folds constants finds all that it asks for

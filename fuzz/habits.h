@@ -44,6 +44,7 @@ struct Pool {
   std::vector<const OpDef*> looks;     // other views, which never copy
   std::vector<const OpDef*> singling;  // functional rows that say what some number beside an operand makes of it
   std::vector<const OpDef*> sorting;   // functional rows that put elements in order
+  std::vector<const OpDef*> raising;   // functional rows that raise at some integers, of two operands
 };
 
 // A case of a campaign. Cases begin from one row or rewrite rule after the other, so that a few thousand have met them
@@ -98,6 +99,7 @@ struct Habits {
   uint32_t idioms = 0;                         // of 16 steps, how many make what a rewrite rule looks for
   uint32_t parts = 0;                          // of 16 steps, how many take something apart and join it again
   uint32_t lazy = 0;                           // of 16 steps, how many look at something through a lazy view
+  uint32_t masked = 0;                         // of 16 steps, how many move what may raise to where some is left out
   uint32_t hazards = 0;                        // of 16 steps, how many read and write one memory in several places
   uint32_t edges = 0;                          // of 16 sizes, how many lie where vectors and tiles end
   uint32_t degenerate = 16;                    // of 16 sizes of 0 or 1, how many stay so: little is computed there

@@ -53,7 +53,8 @@ std::optional<Failure> drawn_that_fails(const Drawn& drawn, const Setting& setti
   RandomChooser choose(combine(setting.seed, hash_bytes(drawn.property)));
   CaseRunner runner(drawn.asked, scratch);
   GrowOptions options;
-  options.corpus = options.large = options.control = false;
+  options.corpus = options.large = false;
+  options.control = drawn.control;
   options.most = drawn.most;
   for (int i = 0; i < drawn.graphs; ++i) {
     Case c = draw_case(choose.below(uint64_t{1} << 32), number_about(drawn.about, choose), pool, options);

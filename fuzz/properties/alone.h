@@ -18,6 +18,7 @@ struct Drawn {
   int graphs = 1;
   std::vector<const Property*> asked;
   size_t most = GrowOptions{}.most;  // ops
+  bool control = false;              // some branch, or go round
 };
 // What goes wrong with one of them; nothing, if all hold. Of those that eager may die of, none is asked anything: whose
 // death it is shows where they are the case.

@@ -11,8 +11,10 @@ std::optional<Failure> holds(Subject& subject) {
   static const Drawn nests{.property = "nests_alone",
                            .about = About::much,
                            .graphs = 1,
-                           .asked = {find_property("fused"), find_property("realised"), find_property("reference")},
-                           .most = 8};
+                           .asked = {find_property("fused"), find_property("realised"), find_property("accounts"),
+                                     find_property("reference")},
+                           .most = 8,
+                           .control = true};
   return drawn_that_fails(nests, subject.setting(), subject.scratch());
 }
 }  // namespace
