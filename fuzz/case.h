@@ -45,6 +45,8 @@ class CaseRunner {
   // `only`: these properties, in their order; empty: all, of which `samples` asks those that compile for some
   // alone, so that more graphs meet the passes and the loops. `before` is told of each before it is asked.
   CaseRunner(std::vector<const Property*> only, std::string scratch, bool samples = false);
+  // Instead of its own: of several runners.
+  void keep_objects(std::shared_ptr<native::KeptObjects> objects) { objects_ = std::move(objects); }
   CaseResult run(const Graph& graph, const Setting& setting, const std::function<void(size_t property)>& before = {},
                  About about = About::much);
 

@@ -85,18 +85,22 @@ void number_of_the_run(Graph& graph, Chooser& choose, const OpDef& op, std::vect
   // Half of these every dtype takes; behind them what halves, integers of 32 bits, floats and float8 have not.
   constexpr double kNumbers[] = {1,          0,       -1,     2.5, 0.5,    2,    -2.5,  kInfinity, kNan, 1e-50,
                                  -kInfinity, 70000.0, -70000, 3e9, 3.5e38, 1e39, 1e300, -1e300,    500};
+  constexpr size_t kSoonCounted = 11;
   std::vector<size_t> places;
   for (size_t i = 0; i < args.size(); ++i) {
     const ParamType& type = op.schema.params[i].type;
     // What is a float alone says where eager reads, or how it draws (scales, probabilities): of any number it may not.
-    // And to what eager counts up (degrees of polynomials) it would count for ever.
-    const bool takes = !type.list && type.kind == ParamKind::scalar && !counts_to_operand(op, op.schema.params[i].name);
+    const bool takes = !type.list && type.kind == ParamKind::scalar;
     const bool number = args[i].kind == ArgKind::real || (args[i].kind == ArgKind::integer && !args[i].symbolic);
     if (takes && number) places.push_back(i);
   }
   if (places.empty()) return;
-  Arg& place = args[choose.pick(places)];
-  const Arg filled[] = {graph.context().dims({}), Arg::of_real(choose.pick(kNumbers))};
+  const size_t which = choose.pick(places);
+  Arg& place = args[which];
+  // Eager would count for ever up to the greatest of them (degrees of polynomials).
+  const bool counted = counts_to_operand(op, op.schema.params[which].name);
+  const double number = kNumbers[choose.below(counted ? kSoonCounted : std::size(kNumbers))];
+  const Arg filled[] = {graph.context().dims({}), Arg::of_real(number)};
   const Keyword wide[] = {{"dtype", Arg::of_dtype(Dtype::f64)}};
   const Resolved full = resolve(graph, kFull, filled, wide);
   const Arg tensor[] = {Arg::of_value(graph.node(graph.append(*full.op, full.args)).result())};

@@ -90,6 +90,11 @@ bool is_made_of_others(const OpDef& op) {
   return !row.has(Trait::core) && !row.has(Trait::elementwise) && !row.has(Trait::view) && !row.has(Trait::movement);
 }
 
+bool looks_into_gaps(const Graph& graph, const OpDef& op, std::span<const Arg> args) {
+  const bool laid = op.schema.find("size") >= 0 && op.schema.find("stride") >= 0 && args[0].is_value();
+  return laid && has_gaps(graph.type(args[0].value()));
+}
+
 bool counts_to_operand(const OpDef& op) {
   const OpDef& row = op.base ? *op.base : op;
   return row.wants.find("counted") != row.wants.npos;

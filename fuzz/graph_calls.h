@@ -30,6 +30,8 @@ bool shares_memory(const Graph& graph, ValueId a, ValueId b);  // also as two in
 bool is_constant(const Graph& graph, ValueId v);               // or a view of one: nobody may write to it
 bool is_made_of_others(const OpDef& op);  // by its definition: its steps may meet every pair of elements
 bool has_gaps(const Type& t);             // between its elements, or before them
+// It looks at memory, also between a tensor's elements: what lies there is nobody's business.
+bool looks_into_gaps(const Graph& graph, const OpDef& op, std::span<const Arg> args);
 bool counts_to_operand(const OpDef& op);  // eager takes a step for each unit of it
 // Of this parameter, a number or a tensor of numbers.
 bool counts_to_operand(const OpDef& op, std::string_view param);

@@ -387,9 +387,7 @@ class Grower {
         number_singled_out(growth, op, args);
       else if (op.has(Trait::commutative) && c_.below(16) == 15)
         far_number(*growth.graph, c_, op, args);
-      // It looks at memory, also between a tensor's elements: what lies there is nobody's business.
-      const bool laid = op.schema.find("size") >= 0 && op.schema.find("stride") >= 0 && args[0].is_value();
-      if (laid && has_gaps(graph.type(args[0].value()))) return;
+      if (looks_into_gaps(graph, op, args)) return;
       if (!growth.habits.large && op.variant == VariantKind::functional && !op.decompose.empty() &&
           !definition_writes(op) && c_.below(8) == 7)
         return write_out(growth, op, args);

@@ -3,8 +3,11 @@
 #include "fuzz/properties/rows_alone.h"
 
 #include <algorithm>
+#include <utility>
 
+#include "compiler/backend/llvm/kept_objects.h"
 #include "compiler/base/hash.h"
+#include "compiler/graph/alias.h"
 #include "compiler/ops/call_maker.h"
 #include "compiler/ops/symbolic_call.h"
 #include "fuzz/graph_calls.h"
@@ -46,10 +49,65 @@ bool is_small(const Graph& graph) {
   return true;
 }
 
+// As draw_call(), but of operands at the ends of their dtypes, of dims that end where vectors do, and into out= tensors
+// of other dtypes: what the row's rule refuses of these is no call.
+class AloneCalls final : public CallMaker {
+ public:
+  AloneCalls(Graph& graph, Chooser& choose, const OpDef& op)
+      : CallMaker(graph, choose, op), fresh_(graph, choose, op) {}
+
+  ValueId tensor(const TensorWish& wish) override {
+    TensorWish whole = wish;
+    if (!whole.dtype) whole.dtype = a_dtype(wish.dtypes.empty() ? op_.dtypes : wish.dtypes);
+    if (whole.dtype && into_out_ && chooser_.chance(1, 4)) whole.dtype = CallMaker::a_dtype(op_.dtypes);
+    if (!whole.sizes) whole.sizes = a_shape(wish.min_rank, wish.max_rank, wish.min_size);
+    const ValueId v = fresh_.tensor(whole);
+    // Where nothing is declared who reads it says what it may be.
+    Initialiser& init = graph_.input(graph_.inputs().size() - 1).init;
+    const bool meant = wish.integers || wish.permutation || wish.sorted;
+    if (!meant && init.kind == Initialiser::integers && chooser_.below(3) != 0) init = {};
+    return v;
+  }
+  Sizes a_shape(int min_rank, int max_rank, int64_t min_size) override {
+    Sizes s = CallMaker::a_shape(min_rank, max_rank, min_size);
+    constexpr int64_t kEdges[] = {16, 17, 31, 33, 64};
+    if (!s.empty() && !std::exchange(at_an_edge_, true) && chooser_.below(4) == 3)
+      s[chooser_.below(s.size())] = std::max(min_size, chooser_.pick(kEdges));
+    return s;
+  }
+  // The one dtype without negatives comes oftener.
+  Dtype a_dtype(DtypeSet set) override {
+    return set.has(Dtype::u8) && chooser_.below(8) == 7 ? Dtype::u8 : CallMaker::a_dtype(set);
+  }
+  std::span<const Arg> finish_into_any() {
+    into_out_ = true;
+    return finish();
+  }
+
+ private:
+  FreshCalls fresh_;
+  bool into_out_ = false, at_an_edge_ = false;
+};
+
+DrawnCall drawn_call(const OpDef& op, Chooser& choose) {
+  DrawnCall call{&op, std::make_unique<Graph>(std::make_shared<Context>(), op_table(), "call"), {}, {}};
+  Graph& graph = *call.graph;
+  AloneCalls maker(graph, choose, op);
+  op.generate(maker);
+  const std::span<const Arg> args = maker.finish_into_any();
+  call.args.assign(args.begin(), args.end());
+  for (size_t i = 0; i < args.size(); ++i)
+    if (writes_operand(op, args, i))
+      for_each_value(args[i], [&](ValueId v) {
+        if (graph.value(v).producer == kNone) graph.input(graph.value(v).index).mutated = true;
+      });
+  return call;
+}
+
 // Null: none whose values anybody may ask for.
 std::unique_ptr<Graph> drawn_alone(const OpDef& op, Chooser& choose, Setting& setting) {
-  DrawnCall call = draw_call(op, op_table(), choose);
-  if (!call.graph || eager_may_die(op, call) || oracle::too_large(call)) return nullptr;
+  DrawnCall call = drawn_call(op, choose);
+  if (eager_may_die(op, call) || oracle::too_large(call) || looks_into_gaps(*call.graph, op, call.args)) return nullptr;
   if (choose.below(kOpenEvery) == 0)
     if (auto open = with_symbolic_sizes(call)) {
       setting.sizes = drawn_sizes(*open, *call.graph);
@@ -58,20 +116,15 @@ std::unique_ptr<Graph> drawn_alone(const OpDef& op, Chooser& choose, Setting& se
   return as_graph(op, std::move(call));
 }
 
-}  // namespace
-
-std::optional<Failure> call_that_fails(std::span<const OpDef* const> rows, const Setting& setting,
-                                       const std::string& scratch, int calls) {
+std::optional<Failure> failing(std::string_view property, std::span<const OpDef* const> rows, const Setting& setting,
+                               int calls, CaseRunner& runner) {
   const oracle::DyingCalls told_apart;  // of the least integer by -1
-  RandomChooser choose(combine(setting.seed, hash_bytes("rows_alone")));
-  // What rules, definitions and passes do wrong shows behind them, and of a definition that misleads the reference too
-  // in what eager gives; blame() says where it began, but of texts.
-  CaseRunner runner({find_property("text_round_trip"), find_property("loops_interpreted"), find_property("reference")},
-                    scratch);
+  RandomChooser choose(combine(setting.seed, hash_bytes(property)));
   for (int i = 0; i < calls; ++i) {
     const OpDef& op = *choose.pick(rows);
     Setting alone;
     alone.values = setting.values;
+    alone.target = setting.target;
     alone.seed = choose.below(uint64_t{1} << 32);
     std::unique_ptr<Graph> graph;
     try {
@@ -80,9 +133,31 @@ std::optional<Failure> call_that_fails(std::span<const OpDef* const> rows, const
     } catch (const Unsupported&) {
     }
     if (!graph || is_costly(op)) continue;
-    if (auto failure = failure_of_drawn("rows_alone", op.full_name, *graph, alone, runner)) return failure;
+    if (auto failure = failure_of_drawn(property, op.full_name, *graph, alone, runner)) return failure;
   }
   return std::nullopt;
+}
+
+// Whose code is its own: others are made of these, or write as these do.
+std::span<const OpDef* const> rows_with_code() {
+  static const std::vector<const OpDef*> rows = [] {
+    std::vector<const OpDef*> all;
+    for (const OpDef* op : rows_that_are_drawn())
+      if (op->variant == VariantKind::functional && !op->schema.mutates() && op->has(Trait::core)) all.push_back(op);
+    return all;
+  }();
+  return rows;
+}
+
+}  // namespace
+
+std::optional<Failure> call_that_fails(std::span<const OpDef* const> rows, const Setting& setting,
+                                       const std::string& scratch, int calls) {
+  // What rules, definitions and passes do wrong shows behind them, and of a definition that misleads the reference too
+  // in what eager gives; blame() says where it began, but of texts.
+  CaseRunner runner({find_property("text_round_trip"), find_property("loops_interpreted"), find_property("reference")},
+                    scratch);
+  return failing("rows_alone", rows, setting, calls, runner);
 }
 
 namespace {
@@ -91,7 +166,22 @@ constexpr int kCalls = 6;  // in each case
 std::optional<Failure> holds(Subject& subject) {
   return call_that_fails(rows_that_are_drawn(), subject.setting(), subject.scratch(), kCalls);
 }
+
+// Code of a row meets ends of vectors, masks and special values in few of the graphs that are compiled: 5 ms each.
+std::optional<Failure> code_holds(Subject& subject) {
+  static const auto objects = std::make_shared<native::KeptObjects>();  // of all cases
+  CaseRunner runner({find_property("machine_code")}, subject.scratch());
+  runner.keep_objects(objects);
+  return failing("code_alone", rows_with_code(), subject.setting(), 1, runner);
+}
 }  // namespace
+
+Property code_alone() {
+  return {.name = "code_alone",
+          .contract = "calls that stand alone, of rows with loops of their own, hold as machine code",
+          .holds = code_holds,
+          .of_graph = true};
+}
 
 Property rows_alone() {
   return {.name = "rows_alone",

@@ -445,7 +445,7 @@ void set_source(CallMaker& m, rule::View place) {
   const Type& self = m.type(m.get(m.op().schema.params[0].name).value());
   TensorWish wish;
   wish.sizes = part_sizes(m, place, self);
-  wish.dtype = self.dtype;
+  wish.dtype = m.choose().chance(1, 4) ? m.a_dtype(m.op().dtypes) : self.dtype;  // written as it would be copied
   m.set("src", m.tensor(wish));
 }
 
