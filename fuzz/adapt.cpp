@@ -10,6 +10,7 @@ namespace {
 // The ways to get from one shape to another: data, as patterns are.
 constexpr std::string_view kReshape = "aten.reshape";      // op name: an adapter of shapes
 constexpr std::string_view kExpand = "aten.expand";        // op name: an adapter of shapes
+constexpr std::string_view kApart = "aten.unsqueeze";      // op name: an adapter of shapes
 constexpr std::string_view kSlice = "aten.slice.Tensor";   // op name: an adapter of shapes
 constexpr std::string_view kPad = "aten.constant_pad_nd";  // op name: an adapter of shapes
 constexpr std::string_view kCast = "aten.to.dtype";        // op name: an adapter of dtypes
@@ -102,12 +103,41 @@ ValueId with_dtype(Graph& graph, ValueId v, Dtype dtype) {
   return call(graph, kCast, {Arg::of_value(v), Arg::of_dtype(dtype)});
 }
 
+ValueId spread(Graph& graph, ValueId v, Chooser& c) {
+  Sizes sizes = sizes_of(graph, v);
+  const uint64_t at = c.below(sizes.size() + 1);
+  const ValueId apart = call(graph, kApart, {Arg::of_value(v), Arg::of_int(static_cast<int64_t>(at))});
+  if (apart == kNone) return kNone;
+  sizes = sizes_of(graph, apart);
+  sizes[at] = c.between(2, 5);
+  return call(graph, kExpand, {Arg::of_value(apart), graph.context().ints(sizes)});
+}
+
 ValueId as_plain(Graph& graph, ValueId v) {
   const Type& t = graph.type(v);
   const DimVec sizes(t.sizes());
   DimVec dense = contiguous_strides(sizes);
   if (std::ranges::equal(t.strides(), dense) && t.offset.constant() == 0) return v;
   return call(graph, kClone, {Arg::of_value(v)}, {{"memory_format", Arg::of_memory_format(MemoryFormat::contiguous)}});
+}
+
+bool do_not_meet(const Graph& graph, const OpDef& op, std::span<const Arg> args) {
+  struct Product {
+    std::string_view packet;
+    size_t rank, first;  // of its two operands
+  };
+  constexpr Product kProducts[] = {{"mm", 2, 0}, {"bmm", 3, 0}, {"addmm", 2, 1}, {"baddbmm", 3, 1}};
+  const auto product = std::ranges::find(kProducts, op.schema.packet, &Product::packet);  // op name: who is drawn often
+  if (product == std::end(kProducts) || args.size() < product->first + 2) return false;
+  Dim inner[2];
+  for (size_t k = 0; k < 2; ++k) {
+    const Arg& operand = args[product->first + k];
+    if (!operand.is_value() || !graph.type(operand.value()).is_tensor()) return false;
+    const Type& t = graph.type(operand.value());
+    if (t.rank() != product->rank) return true;
+    inner[k] = t.sizes()[product->rank - 1 - k];
+  }
+  return inner[0].is_constant() && inner[1].is_constant() && inner[0].constant() != inner[1].constant();
 }
 
 }  // namespace lenz::fuzz

@@ -11,6 +11,7 @@
 #include "compiler/graph/tried.h"
 #include "compiler/ops/decompose.h"
 #include "compiler/ops/op_table.h"
+#include "fuzz/adapt.h"
 #include "fuzz/computed_numbers.h"
 #include "fuzz/control_flow.h"
 #include "fuzz/from_corpus.h"
@@ -157,7 +158,8 @@ class Grower {
     // Attention is many things at once: scales, masks and biases, in any order.
     constexpr size_t kOftener = 3;
     const size_t idioms = idiom_count(), attention = kOftener * attention_count();
-    const size_t count = idioms + attention + pool_.singling.size();
+    constexpr size_t kSpread = 8;
+    const size_t count = idioms + attention + pool_.singling.size() + kSpread;
     const size_t which = options_.turn->of(index, count);
     auto note = [&](NodeId id) { made(growth, id); };
     if (which < idioms) {
@@ -166,8 +168,10 @@ class Grower {
       grow_idiom(growth, c_, note, IdiomTurn{which, begin % 64 + index / count});
     } else if (which < idioms + attention) {
       grow_attention(growth, c_, note, (which - idioms) / kOftener);
-    } else {
+    } else if (which < count - kSpread) {
       call(growth, *pool_.singling[which - idioms - attention], true);
+    } else {
+      read_spread(growth);
     }
     // Rules leave an output alone that would become an input, or another one.
     if (!growth.values.empty() && c_.below(8) != 7) call_on(growth, pool_.pure, growth.values.back());
@@ -191,6 +195,24 @@ class Grower {
     if (c_.below(16) < growth.habits.idioms && grow_idiom(growth, c_, [&](NodeId id) { made(growth, id); })) return;
     const OpDef* op = choose_op(growth.habits);
     if (op && !(growth.habits.large && too_much(*op))) call(growth, *op);
+  }
+
+  // What is the same along a dim, read by whoever counts or adds up that dim's elements: passes read what was expanded
+  // where that gives the same.
+  void read_spread(Growth& growth) {
+    constexpr Family kReaders[] = {Family::contraction, Family::contraction, Family::contraction, Family::reduction,
+                                   Family::other,       Family::other,       Family::scan};
+    const auto& rows = pool_.pure[static_cast<size_t>(c_.pick(kReaders))];
+    if (rows.empty()) return;
+    const OpDef& op = *c_.pick(rows);
+    ValueId wide = kNone;
+    try {
+      wide = spread(*growth.graph, GraphCalls(growth, c_, op).tensor({.max_rank = 2, .min_size = 1}), c_);
+    } catch (const Unsupported&) {  // more elements than a case may have
+    }
+    if (wide == kNone) return;
+    growth.add(wide);
+    call_on(growth, op, wide);
   }
 
   void branches_and_loops(Growth& growth) {

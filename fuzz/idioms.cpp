@@ -10,6 +10,7 @@
 #include "compiler/graph/pattern_functions.h"
 #include "compiler/ops/op_table.h"
 #include "compiler/passes/joint/attention_patterns.h"
+#include "fuzz/adapt.h"
 
 namespace lenz::fuzz {
 
@@ -132,27 +133,6 @@ std::vector<size_t> fixed_places(const Rule& rule) {
 }
 
 // One rule on its way into a graph.
-// Whether a product's operands do not meet, as most that are drawn do not: its rule would refuse them too, by an
-// exception that takes longer than all else of a call.
-bool do_not_meet(const Graph& graph, const OpDef& op, std::span<const Arg> args) {
-  struct Product {
-    std::string_view packet;
-    size_t rank, first;  // of its two operands
-  };
-  constexpr Product kProducts[] = {{"mm", 2, 0}, {"bmm", 3, 0}, {"addmm", 2, 1}, {"baddbmm", 3, 1}};
-  const auto product = std::ranges::find(kProducts, op.schema.packet, &Product::packet);  // op name: who is drawn often
-  if (product == std::end(kProducts) || args.size() < product->first + 2) return false;
-  Dim inner[2];
-  for (size_t k = 0; k < 2; ++k) {
-    const Arg& operand = args[product->first + k];
-    if (!operand.is_value() || !graph.type(operand.value()).is_tensor()) return false;
-    const Type& t = graph.type(operand.value());
-    if (t.rank() != product->rank) return true;
-    inner[k] = t.sizes()[product->rank - 1 - k];
-  }
-  return inner[0].is_constant() && inner[1].is_constant() && inner[0].constant() != inner[1].constant();
-}
-
 class Instance {
  public:
   // What it is to be: as its conditions want it, as far as they can be asked before it is whole; but for one place, in
