@@ -14,6 +14,7 @@
 #include "compiler/scalar/scalar.h"
 #include "oracle/aten.h"
 #include "oracle/bounds/elementwise.h"
+#include "oracle/bounds/range_ends.h"
 
 namespace lenz::oracle {
 
@@ -129,9 +130,7 @@ bool shows_what_was_never_set(const Graph& graph) {
   bool any = std::ranges::any_of(graph.subgraphs, [](const auto& sub) { return shows_what_was_never_set(*sub); });
   graph.for_each_node([&](NodeId id) {
     if (const ScalarRow* row = find_scalar(graph.node(id).op->scalar))
-      any = any || std::ranges::any_of(row->eager.exceptions, [](const EagerException& e) {
-              return !e.steady && e.ulps == 0 && e.when == "np.isnan(a)";
-            });
+      any = any || leaves_nan_unset(*row, Dtype::f32) || leaves_nan_unset(*row, Dtype::f64);
   });
   return any;
 }

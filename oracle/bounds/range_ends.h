@@ -1,7 +1,7 @@
 // Elements where eager contradicts itself: a product of infinite complex numbers is another one in a vectorised kernel
 // than in a scalar one, a quotient near the end of the range overflows on its way in one of them, and rows list more
 // (EagerCall::exceptions). There any of the answers is right.
-// Internal to oracle/bounds. Thread-safety: pure functions.
+// Internal to oracle. Thread-safety: pure functions.
 #pragma once
 
 #include "oracle/bounds/elementwise.h"
