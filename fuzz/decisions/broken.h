@@ -25,4 +25,7 @@ std::string said_of_broken_plans(const std::string& text, const loops::Program& 
 // list shorter and longer, each in turn. The call is as it was then.
 std::string said_of_broken_calls(DrawnCall& call);
 
+// What the program says of inputs as it takes them at these sizes, and of some with one changed, or of other sizes.
+std::string said_of_inputs(const loops::Program& program, const SymValues& sizes, Chooser& choose);
+
 }  // namespace lenz::fuzz

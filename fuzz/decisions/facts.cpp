@@ -143,6 +143,8 @@ class Decider {
     const loops::Program inside = lowered(false);
     planned(inside, other_machine(), true);
     apart(inside);
+    RandomChooser choose(hash_bytes(graph_.name) + graph_.node_count());
+    set("run", "inputs", "#", digest(said_of_inputs(inside, sizes_, choose)));
     broken_graph();
     if (!has_many_facts(inside)) broken_loops("loops", loops::print(inside), 3);
     drop_repeated();

@@ -34,6 +34,7 @@ Facts Fixed::facts() const {
   if (kind == row) return facts_of(*op);
   if (kind == scalar) return facts_of(*scalar_row);
   if (kind == sizes) return facts_of_sizes(number);
+  if (kind == command) return facts_of_command(*said_by);
   if (kind == refusal) return facts_of_refusal(std::string(text));
   try {
     const Case fixed = parse_case(std::string(text.substr(0, text.find("\n# ---- after"))));
@@ -60,6 +61,9 @@ const std::vector<Fixed>& fixed_things() {
         made.push_back({Fixed::twice, "twice/" + made[i].name, made[i].text});
     for (uint64_t n = 0; n < kDrawnSizes; ++n)
       made.push_back({.kind = Fixed::sizes, .name = "sizes/" + std::to_string(n), .number = n});
+    static const std::vector<FixedCommand> commands = parse_commands(kCommands);
+    for (const FixedCommand& c : commands)
+      made.push_back({.kind = Fixed::command, .name = c.name, .text = c.text, .said_by = &c});
     std::ranges::sort(made, {}, [](const Fixed& f) { return std::pair(hash_bytes(f.name), f.name); });
     return made;
   }();

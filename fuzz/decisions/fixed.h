@@ -7,17 +7,18 @@
 #include <string>
 #include <vector>
 
-#include "fuzz/decisions/facts.h"
+#include "fuzz/decisions/commands.h"
 
 namespace lenz::fuzz {
 
 struct Fixed {
-  enum Kind : uint8_t { graph, row, scalar, refusal, sizes, twice } kind = graph;
+  enum Kind : uint8_t { graph, row, scalar, refusal, sizes, twice, command } kind = graph;
   std::string name;
   std::string_view text = {};             // graph, refusal, twice
   const OpDef* op = nullptr;              // row
   const ScalarRow* scalar_row = nullptr;  // scalar
   uint64_t number = 0;                    // sizes
+  const FixedCommand* said_by = nullptr;  // command
   Facts facts() const;                    // nothing but `refused#` where it is refused
 };
 // What a case of this number is asked for besides; nothing: not one of them. So many cases in a row ask for all.

@@ -1,11 +1,11 @@
 // What is made, known and proved of drawn sizes, as words: also what stays open, of which plain arithmetic
 // (fuzz/properties/sizes.h) knows nothing. And how the grammar of sizes is read, broken texts too.
-#include "fuzz/properties/sizes.h"
 #include "compiler/base/hash.h"
 #include "compiler/graph/text.h"
 #include "compiler/ops/op_table.h"
 #include "fuzz/decisions/broken.h"
 #include "fuzz/decisions/facts.h"
+#include "fuzz/properties/sizes_used.h"
 
 namespace lenz::fuzz {
 
@@ -37,7 +37,7 @@ void read(std::string& all, const PlainCond& cond, SymPool& pool, Chooser& choos
 Facts facts_of_sizes(uint64_t number) {
   constexpr int kDraws = 2, kSizes = 6, kConditions = 8;
   RandomChooser choose(combine(number, hash_bytes("sizes")));
-  std::string made, known, proved, texts;
+  std::string made, known, proved, texts, used;
   for (int draw = 0; draw < kDraws; ++draw) {
     const PlainFacts plain = draw_facts(choose);
     std::unique_ptr<Graph> graph;
@@ -56,6 +56,7 @@ Facts facts_of_sizes(uint64_t number) {
         return to_string(dim) + " " + to_string(simple) + " " + text_of(range.low) + " " + text_of(range.high) + " " +
                std::to_string(c.modulus) + " " + std::to_string(c.residue) + " " + std::to_string(facts.divisor(dim));
       });
+    say(used, [&] { return said_of_uses(choose, *graph); });
     for (int i = 0; i < kConditions; ++i) {
       const PlainCond cond = draw_condition(choose);
       say(proved, [&] {
@@ -73,7 +74,8 @@ Facts facts_of_sizes(uint64_t number) {
   return {{"sizes/made #", digest(made)},
           {"sizes/known #", digest(known)},
           {"sizes/proved #", digest(proved)},
-          {"sizes/texts #", digest(texts)}};
+          {"sizes/texts #", digest(texts)},
+          {"sizes/used #", digest(used)}};
 }
 
 }  // namespace lenz::fuzz

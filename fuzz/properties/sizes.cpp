@@ -7,6 +7,7 @@
 #include "compiler/graph/text.h"
 #include "compiler/graph/verify.h"
 #include "compiler/ops/op_table.h"
+#include "fuzz/properties/sizes_used.h"
 #include "fuzz/properties/texts.h"
 
 namespace lenz::fuzz {
@@ -19,11 +20,6 @@ constexpr std::string_view kRelations[] = {" == ", " != ", " < ", " <= "};
 
 std::string name_of(int64_t symbol) { return "s" + std::to_string(symbol); }
 
-int64_t floor_of(int64_t x, int64_t by) {
-  const int64_t q = x / by;
-  return q * by != x && (x < 0) != (by < 0) ? q - 1 : q;
-}
-
 PlainSize number(int64_t value) { return {.op = PlainSize::number, .value = value}; }
 PlainSize symbol(int64_t which) { return {.op = PlainSize::symbol, .value = which}; }
 PlainSize call(PlainSize::Op op, PlainSize a, PlainSize b) {
@@ -32,12 +28,6 @@ PlainSize call(PlainSize::Op op, PlainSize a, PlainSize b) {
           .b = std::make_shared<const PlainSize>(std::move(b))};
 }
 PlainSize some_symbol(Chooser& choose) { return symbol(static_cast<int64_t>(choose.below(kSizeSymbols))); }
-
-SymValues lookup(const SizePoint& point) {
-  return [&point](const SymNode* s) -> std::optional<int64_t> {
-    return point[static_cast<size_t>(symbol_name(s)[1] - '0')];
-  };
-}
 
 std::string text(const SizePoint& point) {
   std::string out;
@@ -54,7 +44,7 @@ bool keeps(const PlainFacts& facts, const SizePoint& point) {
 
 // A condition that the point keeps.
 PlainCond draw_fact(Chooser& choose, const SizePoint& point) {
-  constexpr uint32_t kWeights[] = {3, 3, 2, 2, 3, 2};
+  constexpr uint32_t kWeights[] = {4, 4, 2, 2, 3, 3, 2};
   const int64_t s = static_cast<int64_t>(choose.below(kSizeSymbols));
   switch (choose.weighted(kWeights)) {
     case 0: {  // a remainder, of a symbol that may have another one
@@ -84,6 +74,19 @@ PlainCond draw_fact(Chooser& choose, const SizePoint& point) {
       const int64_t rest = point[static_cast<size_t>(s)] - *scaled.at(point);
       return {PlainCond::eq, symbol(s), call(PlainSize::add, scaled, number(rest))};
     }
+    case 5: {  // of products and quotients, which none replaces; or a bound of one by the other
+      auto draw = [&] {
+        const PlainSize one = some_symbol(choose);
+        if (choose.chance(1, 3)) return call(PlainSize::multiply, number(choose.between(1, 4)), one);
+        if (choose.flip()) return call(PlainSize::multiply, one, some_symbol(choose));
+        return call(PlainSize::floor_div, call(PlainSize::add, one, number(choose.between(0, 3))),
+                    number(choose.between(2, 4)));
+      };
+      const PlainSize a = draw(), b = draw();
+      const int64_t gap = *a.at(point) - *b.at(point);
+      if (choose.chance(1, 3)) return gap <= 0 ? PlainCond{PlainCond::le, a, b} : PlainCond{PlainCond::le, b, a};
+      return {PlainCond::eq, a, gap == 0 ? b : call(PlainSize::add, b, number(gap))};
+    }
     default: {
       PlainCond cond = draw_condition(choose);
       const auto holds = cond.at(point);
@@ -96,11 +99,20 @@ PlainCond draw_fact(Chooser& choose, const SizePoint& point) {
   }
 }
 
+}  // namespace
+
+int64_t floor_of(int64_t x, int64_t by) {
+  const int64_t q = x / by;
+  return q * by != x && (x < 0) != (by < 0) ? q - 1 : q;
+}
+size_t which(const SymNode* symbol) { return static_cast<size_t>(symbol_name(symbol)[1] - '0'); }
+SymValues values_at(const SizePoint& point) {
+  return [&point](const SymNode* s) -> std::optional<int64_t> { return point[which(s)]; };
+}
 std::string where_it_stands(const PlainFacts& facts, const SizePoint& point) {
   return ", at " + text(point) + ", in\n" + facts.graph();
 }
 std::string shown(std::optional<int64_t> x) { return x ? std::to_string(*x) : "nothing"; }
-}  // namespace
 
 std::optional<int64_t> PlainSize::at(const SizePoint& point) const {
   if (op == number) return value;
@@ -177,7 +189,7 @@ PlainFacts draw_facts(Chooser& choose) {
     facts.low.push_back(choose.flip() ? 0 : choose.between(0, first[i]));
     facts.high.push_back(choose.flip() ? 2 * kMost : choose.between(first[i], 2 * kMost));
   }
-  for (uint64_t n = 1 + choose.below(5); n > 0; --n) facts.conditions.push_back(draw_fact(choose, first));
+  for (uint64_t n = 1 + choose.below(6); n > 0; --n) facts.conditions.push_back(draw_fact(choose, first));
   facts.points.push_back(first);
   // Far steps keep remainders.
   constexpr int kTries = 48;
@@ -186,6 +198,9 @@ PlainFacts draw_facts(Chooser& choose) {
     SizePoint point = choose.pick(facts.points);
     int64_t& moved = point[choose.below(kSizeSymbols)];
     moved = choose.chance(1, 4) ? choose.between(0, 2 * kMost) : moved + choose.pick(kSteps) * (choose.flip() ? 1 : -1);
+    for (const PlainCond& c : facts.conditions)  // equations that say what a symbol is
+      if (c.rel == PlainCond::eq && c.a.op == PlainSize::symbol)
+        if (const auto value = c.b.at(point)) point[static_cast<size_t>(c.a.value)] = *value;
     if (keeps(facts, point)) facts.points.push_back(point);
   }
   return facts;
@@ -193,7 +208,7 @@ PlainFacts draw_facts(Chooser& choose) {
 
 std::string wrong_dim(const PlainFacts& facts, const PlainSize& size, Dim dim) {
   for (const SizePoint& point : facts.points) {
-    const auto value = size.at(point), got = evaluate(dim, lookup(point));
+    const auto value = size.at(point), got = evaluate(dim, values_at(point));
     if (value && value != got)
       return size.text() + " is " + to_string(dim) + ": " + shown(got) + " instead of " + shown(value) +
              where_it_stands(facts, point);
@@ -287,6 +302,7 @@ WrongSizes wrong_sizes(Chooser& choose) {
     const auto graph = parse_graph(text, op_table());
     for (const Violation& v : verify(*graph)) return {"verifier", to_string(v) + "\n" + text};
     if (std::string lost = lost_in_text(*graph, {}); !lost.empty()) return {"text of facts", lost};
+    if (WrongSizes wrong = wrong_uses(choose, known, *graph); !wrong.step.empty()) return wrong;
     return wrong_sizes_of(choose, known, *graph);
   } catch (const UserError& error) {
     return {"refused", std::string(error.what()) + "\n" + text};

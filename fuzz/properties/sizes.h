@@ -13,8 +13,8 @@
 
 namespace lenz::fuzz {
 
-inline constexpr size_t kSizeSymbols = 3;
-using SizePoint = std::vector<int64_t>;  // a value for each of the symbols s0, s1, s2
+inline constexpr size_t kSizeSymbols = 4;
+using SizePoint = std::vector<int64_t>;  // a value for each of the symbols s0, s1, ...
 
 // An expression as a tree that nothing simplifies.
 struct PlainSize {
@@ -51,6 +51,13 @@ std::string wrong_dim(const PlainFacts& facts, const PlainSize& size, Dim dim);
 std::string wrong_range(const PlainFacts& facts, const PlainSize& size, const Range& range);
 std::string wrong_congruence(const PlainFacts& facts, const PlainSize& size, const Congruence& congruence);
 std::string wrong_truth(const PlainFacts& facts, const PlainCond& cond, Truth truth);
+
+// For those who judge more (sizes_used.h).
+int64_t floor_of(int64_t x, int64_t by);
+size_t which(const SymNode* symbol);
+SymValues values_at(const SizePoint& point);  // which must outlive it
+std::string where_it_stands(const PlainFacts& facts, const SizePoint& point);
+std::string shown(std::optional<int64_t> x);
 
 struct WrongSizes {
   std::string step;  // empty: nothing is wrong
