@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "fuzz/properties/kernel_keys.h"
 #include "fuzz/properties/runtime_parts.h"
 #include "fuzz/properties/sizes.h"
 #include "fuzz/properties/users_way.h"

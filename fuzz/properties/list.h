@@ -31,6 +31,7 @@ Property keeps_nothing();
 Property linear();
 Property rebound();
 Property reference();
+Property kernel_keys();
 Property accounts();
 Property decisions();
 Property inductor();

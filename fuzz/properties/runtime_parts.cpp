@@ -1,16 +1,22 @@
 #include "fuzz/properties/runtime_parts.h"
 
+#include <sched.h>
+
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cmath>
 #include <cstring>
+#include <map>
 #include <numeric>
 #include <vector>
 
+#include "compiler/backend/llvm/kept_objects.h"
+#include "compiler/backend/llvm/target.h"
 #include "compiler/base/hash.h"
 #include "compiler/loops/interpret.h"
 #include "compiler/loops/text.h"
+#include "compiler/ops/eager_processor.h"
 #include "compiler/ops/op_table.h"
 #include "compiler/runtime/float_mode.h"
 #include "compiler/runtime/sort.h"
@@ -198,6 +204,49 @@ std::string wrongly_dealt(Chooser& choose) {
   return {};
 }
 
+std::string wrongly_seen_machine() {
+#if defined(__x86_64__)
+  const bool v3 = __builtin_cpu_supports("x86-64-v3"), v4 = __builtin_cpu_supports("x86-64-v4");
+  const std::pair<const char*, bool> runs[] = {{"avx512", v4}, {"avx2", v3}, {"generic", true}, {"aarch64", false}};
+  std::string best;
+  for (const auto& [name, here] : runs) {
+    const native::CpuTarget target = native::find_target(name);
+    if (target.runs_here != here) return std::string(name) + " runs here, or does not";
+    if (here && best.empty()) best = name;
+  }
+  const native::CpuTarget widest = native::find_target("avx512");
+  if (widest.bf16 != (__builtin_cpu_supports("avx512bf16") != 0)) return "rounding to bf16";
+  if (widest.permute_bytes != (__builtin_cpu_supports("avx512vbmi") != 0)) return "choosing bytes of vectors";
+  if (native::targets().size() != std::size(runs)) return "not all targets are there";
+  if (native::runnable_target().name != best)
+    return native::runnable_target().name + " is not the best of this machine";
+  if (eager_processor().computes_in_half != (__builtin_cpu_supports("avx512fp16") != 0))
+    return "what eager computes in half precision";
+#endif
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof set, &set) == 0 && runtime::usable_threads() != CPU_COUNT(&set))
+    return std::to_string(runtime::usable_threads()) + " threads are usable, of " + std::to_string(CPU_COUNT(&set));
+  return {};
+}
+
+std::string wrongly_kept(Chooser& choose) {
+  constexpr size_t kRoom = 100;
+  native::KeptObjects kept(kRoom);
+  std::map<std::string, std::string> known;
+  size_t bytes = 0;
+  for (int i = 0; i < 24; ++i) {
+    const std::string key = std::to_string(choose.below(8));
+    const auto at = known.find(key);
+    const auto got = kept.find(key);
+    if (got.has_value() != (at != known.end()) || (got && *got != at->second)) return "another object than was put";
+    const std::string object(choose.below(40), static_cast<char>('a' + choose.below(20)));
+    if (bytes + object.size() > kRoom) known.clear(), bytes = 0;
+    if (known.try_emplace(key, object).second) bytes += object.size();
+    kept.put(key, object);
+  }
+  return {};
+}
+
 namespace {
 std::optional<Failure> holds(Subject& subject) {
   RandomChooser choose(combine(subject.setting().seed, hash_bytes("runtime_parts")));
@@ -205,6 +254,10 @@ std::optional<Failure> holds(Subject& subject) {
   for (int i = 0; i < kSorts; ++i)
     if (std::string wrong = wrongly_sorted(choose); !wrong.empty())
       return Failure{"runtime_parts", "sort", "another order", std::move(wrong)};
+  if (std::string wrong = wrongly_kept(choose); !wrong.empty())
+    return Failure{"runtime_parts", "kept objects", "differs", std::move(wrong)};
+  static const std::string seen = wrongly_seen_machine();
+  if (!seen.empty()) return Failure{"runtime_parts", "machine", "differs", seen};
   if (choose.chance(1, 16))
     if (std::string wrong = wrongly_dealt(choose); !wrong.empty())
       return Failure{"runtime_parts", "threads", "differs", std::move(wrong)};
@@ -214,7 +267,9 @@ std::optional<Failure> holds(Subject& subject) {
 
 Property runtime_parts() {
   return {.name = "runtime_parts",
-          .contract = "lines are sorted as by std::stable_sort, and threads do a job as its caller would",
+          .contract =
+              "lines are sorted as by std::stable_sort, threads do a job as its caller would, and the machine is seen "
+              "as it is",
           .holds = holds,
           .of_graph = true};
 }

@@ -16,6 +16,11 @@ std::string wrongly_sorted(Chooser& choose);
 // is not the caller works too.
 std::string wrongly_dealt(Chooser& choose);
 
+// What is wrong about what is said of this machine: which targets it runs, how many threads, what eager has here.
+std::string wrongly_seen_machine();
+// What is wrong with objects that are kept, some of them again, until there are too many.
+std::string wrongly_kept(Chooser& choose);
+
 Property runtime_parts();
 
 }  // namespace lenz::fuzz

@@ -15,5 +15,14 @@ TEST(RuntimeParts, ThreadsDoWhatTheirCallerWould) {
   for (int i = 0; i < 8; ++i) EXPECT_EQ(wrongly_dealt(choose), "");
 }
 
+TEST(RuntimeParts, TheMachineIsSeenAsItIs) { EXPECT_EQ(wrongly_seen_machine(), ""); }
+
+TEST(RuntimeParts, ObjectsAreKept) {
+  for (uint64_t seed = 0; seed < 50; ++seed) {
+    RandomChooser choose(seed);
+    ASSERT_EQ(wrongly_kept(choose), "");
+  }
+}
+
 }  // namespace
 }  // namespace lenz::fuzz

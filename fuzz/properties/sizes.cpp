@@ -44,7 +44,7 @@ bool keeps(const PlainFacts& facts, const SizePoint& point) {
 
 // A condition that the point keeps.
 PlainCond draw_fact(Chooser& choose, const SizePoint& point) {
-  constexpr uint32_t kWeights[] = {4, 4, 2, 2, 3, 3, 2};
+  constexpr uint32_t kWeights[] = {4, 4, 2, 2, 3, 3, 4, 2};
   const int64_t s = static_cast<int64_t>(choose.below(kSizeSymbols));
   switch (choose.weighted(kWeights)) {
     case 0: {  // a remainder, of a symbol that may have another one
@@ -86,6 +86,18 @@ PlainCond draw_fact(Chooser& choose, const SizePoint& point) {
       const int64_t gap = *a.at(point) - *b.at(point);
       if (choose.chance(1, 3)) return gap <= 0 ? PlainCond{PlainCond::le, a, b} : PlainCond{PlainCond::le, b, a};
       return {PlainCond::eq, a, gap == 0 ? b : call(PlainSize::add, b, number(gap))};
+    }
+    case 6: {  // a bound of a few symbols by others, as tight as it may be or nearly so
+      auto draw = [&] {
+        const PlainSize one = call(PlainSize::multiply, number(choose.between(1, 3)), some_symbol(choose));
+        return choose.chance(1, 3) ? call(PlainSize::add, one, some_symbol(choose)) : one;
+      };
+      const PlainSize a = draw(), b = draw();
+      const int64_t gap = *a.at(point) - *b.at(point);
+      const bool above = gap > 0 && choose.flip();
+      const int64_t slack = choose.any_of<int64_t>({0, 0, 1, 7});
+      if (above) return {PlainCond::le, b, a};
+      return {PlainCond::le, a, gap <= 0 && choose.flip() ? b : call(PlainSize::add, b, number(gap + slack))};
     }
     default: {
       PlainCond cond = draw_condition(choose);
@@ -149,15 +161,16 @@ std::optional<bool> PlainCond::at(const SizePoint& point) const {
 }
 std::string PlainCond::text() const { return a.text() + std::string(kRelations[rel]) + b.text(); }
 
+// Conditions are facts, not guards: whoever asks the facts has all of them.
 std::string PlainFacts::graph() const {
-  std::string sizes, ranges, assumed;
+  std::string sizes, known;
   for (size_t i = 0; i < low.size(); ++i) {
     const std::string name = name_of(static_cast<int64_t>(i)), comma = i ? ", " : "";
     sizes += comma + name;
-    ranges += comma + name + " in " + std::to_string(low[i]) + ".." + std::to_string(high[i]);
+    known += comma + name + " in " + std::to_string(low[i]) + ".." + std::to_string(high[i]);
   }
-  for (const PlainCond& c : conditions) assumed += (assumed.empty() ? " assuming " : ", ") + c.text();
-  return "graph @g(%x: f32[" + sizes + "]) where " + ranges + assumed + " {\n  return %x\n}\n";
+  for (const PlainCond& c : conditions) known += ", " + c.text();
+  return "graph @g(%x: f32[" + sizes + "]) where " + known + " {\n  return %x\n}\n";
 }
 
 PlainSize draw_size(Chooser& choose, int depth) {
@@ -189,7 +202,7 @@ PlainFacts draw_facts(Chooser& choose) {
     facts.low.push_back(choose.flip() ? 0 : choose.between(0, first[i]));
     facts.high.push_back(choose.flip() ? 2 * kMost : choose.between(first[i], 2 * kMost));
   }
-  for (uint64_t n = 1 + choose.below(6); n > 0; --n) facts.conditions.push_back(draw_fact(choose, first));
+  for (uint64_t n = 1 + choose.below(7); n > 0; --n) facts.conditions.push_back(draw_fact(choose, first));
   facts.points.push_back(first);
   // Far steps keep remainders.
   constexpr int kTries = 48;

@@ -1,0 +1,44 @@
+#include "fuzz/properties/kernel_keys.h"
+
+#include <gtest/gtest.h>
+
+#include "compiler/driver/compile.h"
+#include "compiler/graph/text.h"
+#include "compiler/loops/text.h"
+#include "compiler/ops/op_table.h"
+#include "compiler/schedule/realise.h"
+
+namespace lenz::fuzz {
+namespace {
+
+loops::Program realised() {
+  constexpr std::string_view kText =
+      "graph @g(%x: f32[6], %y: f32[6]) {\n  %a = aten.sub(%x, %y)\n  %f = aten.flip(%x, [0])\n"
+      "  %b = aten.mul(%a, %f)\n  return %b\n}\n";
+  return schedule::schedule(to_loops(*parse_graph(kText, op_table())), schedule::cpu_target("avx2", 1));
+}
+
+// The first thing said by one of so many draws.
+std::string said(const KeyOf& key) {
+  const loops::Program program = realised();
+  for (uint64_t seed = 0; seed < 40; ++seed) {
+    RandomChooser choose(seed);
+    if (std::string wrong = wrong_keys(program, "avx2", choose, key); !wrong.empty()) return wrong;
+  }
+  return {};
+}
+
+TEST(KernelKeys, HoldOfChangedKernels) { EXPECT_EQ(said(key_of), ""); }
+
+TEST(KernelKeys, OneKeyForAllIsTold) {
+  const std::string wrong = said([](const loops::Program&, const loops::Kernel&) { return "one"; });
+  EXPECT_EQ(wrong.find("one key for two codes"), 0u) << wrong;
+}
+
+TEST(KernelKeys, NamesInAKeyAreTold) {
+  const std::string wrong = said([](const loops::Program& program, const loops::Kernel&) { return print(program); });
+  EXPECT_EQ(wrong.find("other names make another key"), 0u) << wrong;
+}
+
+}  // namespace
+}  // namespace lenz::fuzz
