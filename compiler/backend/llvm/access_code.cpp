@@ -262,12 +262,13 @@ void KernelEmitter::load_everywhere(Ssa at, std::vector<Frame>& frames) {
   const Instr& i = nest_->body[at];
   const Dtype dtype = dtype_of(i.buffer);
   size_t f = 0;
-  for (; lane_axis_ && wide_->loads_pairs(dtype) && f + 1 < frames.size(); f += 2) {
+  for (; lane_axis_ && (even_and_odd_ || wide_->loads_pairs(dtype)) && f + 1 < frames.size(); f += 2) {
     const Place first = place(i.buffer, i.index, frames[f]);
     if (!first.runs_on || frames[f].mask || frames[f + 1].mask) break;
     llvm::Value* both =
         b_.CreateAlignedLoad(pair_type(i.buffer), pointer(i.buffer, first.address, 0), alignment(i.buffer));
-    const std::array<Lanes, 2> made = wide_->load_convert_pair(dtype, both);
+    const std::array<Lanes, 2> made =
+        even_and_odd_ ? wide_->load_even_and_odd(both, mostly_adds_) : wide_->load_convert_pair(dtype, both);
     for (size_t k = 0; k < 2; ++k) frames[f + k].values[at] = {made[k], true};
   }
   for (; f < frames.size(); ++f) instruction(at, frames[f]);
@@ -405,10 +406,11 @@ void KernelEmitter::store_everywhere(const Store& s, std::vector<Frame>& frames)
   while (whole(f)) {
     const Place at = place(s.buffer, s.index, frames[f]);
     if (!at.consecutive) break;
-    const bool pair = !fits && at.runs_on && wide_->stores_pairs(dtype) && whole(f + 1);
-    stored.push_back({pair ? wide_->store_convert_pair(dtype, value(f), value(f + 1))
-                           : wide_->store_convert(dtype, value(f), fits).value,
-                      pointer(s.buffer, at.address, 0)});
+    const bool pair = even_and_odd_ || (!fits && at.runs_on && wide_->stores_pairs(dtype) && whole(f + 1));
+    llvm::Value* vector = even_and_odd_ ? store_even_and_odd(s, frames[f], frames[f + 1])
+                          : pair        ? wide_->store_convert_pair(dtype, value(f), value(f + 1))
+                                        : wide_->store_convert(dtype, value(f), fits).value;
+    stored.push_back({vector, pointer(s.buffer, at.address, 0)});
     f += pair ? 2 : 1;
   }
   if (!stored.empty()) put_vectors(s.buffer, stored);

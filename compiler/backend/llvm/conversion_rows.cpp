@@ -57,8 +57,8 @@ V unpacked(V narrow, Narrow format) {
 
 V bf16_word(V x) {  // rounded, in the upper half
   const V word = bits(x);
-  const V rounded = (word + 0x7fff + (lshr(word, 16) & 1)) & static_cast<int64_t>(0xffff0000);
-  const V cut = word & static_cast<int64_t>(0xffff0000);  // a NaN stays one: with its upper digits, or a digit
+  const V rounded = (word + 0x7fff + (lshr(word, 16) & 1)) & kUpperHalf;
+  const V cut = word & kUpperHalf;  // a NaN stays one: with its upper digits, or a digit
   return select(is_nan(x), select((word & 0x7f0000) == 0, cut | 0x400000, cut), rounded);
 }
 
@@ -186,11 +186,28 @@ V ldexp(V x, V n) {
   return select(plain, x.code->scale(f.mantissa, select(low > limit, limit, low)), x);
 }
 
+// One comparison tells of two numbers whether either is a NaN.
+V bf16_words(LaneCode& code, V lower, V upper) {
+  auto number = [](V x) { return bits(x) + 0x7fff + (lshr(bits(x), 16) & 1); };
+  const V words = lshr(number(lower), 16) | (number(upper) & kUpperHalf);
+  return code.instead(code.compare(Compare::unordered, lower, upper), {words},
+                      [&] { return std::vector<V>{lshr(bf16_word(lower), 16) | bf16_word(upper)}; })[0];
+}
+
 V bf16_bits(LaneCode& code, V first, V second) {
-  const V subnormal = code.is_subnormal(first) | code.is_subnormal(second);
+  const V subnormal[] = {code.is_subnormal(first), code.is_subnormal(second)};
   return code.instead(subnormal, {code.bf16_bits(first, second)}, [&] {
     return std::vector<V>{code.join(bf16_bits_by_words(first), bf16_bits_by_words(second))};
   })[0];
+}
+
+// A number without a sign is the greater one of its bits and none, whatever its digits; a NaN with one stays as it is.
+V bf16_bits_of_relu(LaneCode& code, V first, V second) {
+  const V rare[] = {code.is_subnormal_or_nan(first), code.is_subnormal_or_nan(second)};
+  const V rounded = code.bf16_bits(first, second);
+  auto exact = [](V x) { return bf16_bits_by_words(select((x > 0) | is_nan(x), x, 0)); };
+  return code.instead(rare, {code.at_least_zero(rounded)},
+                      [&] { return std::vector<V>{code.join(exact(first), exact(second))}; })[0];
 }
 
 V held_bits(LaneCode& code, Dtype dtype, V held) {

@@ -1,5 +1,5 @@
 // Writes one kernel as a function: what it takes and how its points are walked (kernel_code.cpp), nests, their lanes
-// and reductions (nest_code.cpp), instructions and memory (access_code.cpp). Internal to the room.
+// and reductions (nest_code.cpp), instructions and memory (access_code.cpp, even_and_odd.cpp). Internal to the room.
 // Thread-safety: one emitter per module.
 #pragma once
 
@@ -113,6 +113,8 @@ class KernelEmitter {
   void nest(const loops::Nest& n, const DimCode& outside);
   void nested(const Axes& axes, size_t depth, Frame& frame, const std::function<void(Frame&)>& body);
   void in_lanes(const Frame& frame, const Body& body);
+  void load_before_lanes(Frame& f);
+  bool may_share(loops::BufferId a, loops::BufferId b) const;
   uint32_t copies_of_a_stream() const;
   int64_t points_of_a_turn() const;  // of the axis that runs in lanes
   bool turns_whole() const;
@@ -134,6 +136,12 @@ class KernelEmitter {
   void keep_inside();
   void find_fitting();
   void find_late_rounded();
+  void find_even_and_odd();
+  bool by_ones(loops::BufferId id, const DimVec& index, bool from_whole_vectors) const;
+  bool may_go_even_and_odd(bool from_whole_vectors) const;
+  bool mostly_adds() const;
+  bool goes_even_and_odd(const std::vector<Frame>& frames) const;
+  llvm::Value* store_even_and_odd(const loops::Store& s, const Frame& even, const Frame& odd);
   static bool rounds(const loops::Instr& i);
   void points(std::vector<Frame>& frames, const Axes& inner);
   void walk(const Axes& axes, size_t depth, std::vector<Frame>& frames, const Body& body);
@@ -274,8 +282,10 @@ class KernelEmitter {
   std::optional<loops::IndexSpace> points_;
   std::optional<ScalarCode> narrow_, wide_;
   std::vector<bool> inner_, late_, store_inner_;
-  std::vector<Reading> next_;       // what to fetch for the kernel's next point
-  std::vector<bool> fits_;          // of values: whether what is held of them is a number of their dtype
+  std::vector<Reading> next_;  // what to fetch for the kernel's next point
+  std::vector<bool> fits_;     // of values: whether what is held of them is a number of their dtype
+  // even_and_odd.cpp: of the nest; of the frames at hand; of the nest, whether it has more additions than products.
+  bool may_be_even_and_odd_ = false, even_and_odd_ = false, mostly_adds_ = false;
   std::vector<bool> late_rounded_;  // of conversions: whether the store at the end of what is chosen from them rounds
 };
 

@@ -259,11 +259,18 @@ V LaneCode::bf16_bits(V x) {
   return make(builder_->CreateBitCast(builder_->CreateIntrinsic(id, {}, {x.value}), llvm_type(LaneType::i16)),
               LaneType::i16);
 }
-V LaneCode::is_subnormal(V x) {
+// Of the instruction's classes.
+constexpr uint32_t kSubnormal = 0x20, kNan = 0x81;
+V LaneCode::is_subnormal(V x) { return is_of_class(x, kSubnormal); }
+V LaneCode::is_subnormal_or_nan(V x) { return is_of_class(x, kSubnormal | kNan); }
+V LaneCode::is_of_class(V x, uint32_t classes) {
   const auto id =
       lanes_ == 16 ? llvm::Intrinsic::x86_avx512_fpclass_ps_512 : llvm::Intrinsic::x86_avx512_fpclass_ps_256;
-  constexpr uint32_t kSubnormal = 0x20;  // of the instruction's classes
-  return make(builder_->CreateIntrinsic(id, {}, {x.value, builder_->getInt32(kSubnormal)}), LaneType::i1);
+  return make(builder_->CreateIntrinsic(id, {}, {x.value, builder_->getInt32(classes)}), LaneType::i1);
+}
+V LaneCode::at_least_zero(V x) {
+  llvm::Value* zero = llvm::Constant::getNullValue(x.value->getType());
+  return make(builder_->CreateBinaryIntrinsic(llvm::Intrinsic::smax, x.value, zero), x.type);
 }
 
 V LaneCode::bf16_bits(V first, V second) {
@@ -271,12 +278,11 @@ V LaneCode::bf16_bits(V first, V second) {
       builder_->CreateIntrinsic(llvm::Intrinsic::x86_avx512bf16_cvtne2ps2bf16_512, {}, {second.value, first.value});
   return make(builder_->CreateBitCast(made, llvm::FixedVectorType::get(builder_->getInt16Ty(), 32)), LaneType::i16);
 }
-// A constant that optimisers take for any value, in a register of that kind: what they know of a permutation has them
-// choose slower ones.
-static llvm::Value* opaque(llvm::IRBuilderBase& entry, llvm::Constant* constant, const char* kind) {
-  auto* type = llvm::FunctionType::get(constant->getType(), {constant->getType()}, false);
-  llvm::CallInst* made =
-      entry.CreateCall(llvm::InlineAsm::get(type, "", std::string("=") + kind + ",0", false), constant);
+// What optimisers take for any value, in a register of that kind: what they know of a permutation has them choose
+// slower ones.
+static llvm::Value* opaque(llvm::IRBuilderBase& e, llvm::Value* value, const char* kind) {
+  auto* type = llvm::FunctionType::get(value->getType(), {value->getType()}, false);
+  llvm::CallInst* made = e.CreateCall(llvm::InlineAsm::get(type, "", std::string("=") + kind + ",0", false), value);
   made->setDoesNotAccessMemory();
   made->setDoesNotThrow();
   return made;
@@ -296,6 +302,33 @@ V LaneCode::in_upper_halves(V words, int first) {
                         {e.CreateBitCast(words.value, bytes), opaque(at_entry, llvm::ConstantVector::get(from), "v")});
   llvm::Value* made = e.CreateSelect(upper, spread, llvm::Constant::getNullValue(bytes));
   return make(e.CreateBitCast(made, llvm_type(LaneType::i32)), LaneType::i32);
+}
+
+V LaneCode::as_words(llvm::Value* halves) {
+  return make(builder_->CreateBitCast(halves, llvm_type(LaneType::i32)), LaneType::i32);
+}
+V LaneCode::lower_halves_up(V words) {
+  llvm::IRBuilderBase& e = *builder_;
+  llvm::BasicBlock& entry = e.GetInsertBlock()->getParent()->getEntryBlock();
+  llvm::IRBuilder<> at_entry(&entry, entry.begin());
+  llvm::Type* type = llvm_type(LaneType::i32);
+  llvm::Value* none = opaque(at_entry, llvm::Constant::getNullValue(type), "v");
+  return make(e.CreateIntrinsic(llvm::Intrinsic::fshl, {type}, {words.value, none, integer(LaneType::i32, 16).value}),
+              LaneType::i32);
+}
+V LaneCode::as_halves(V words) {
+  auto* type = llvm::FixedVectorType::get(builder_->getInt16Ty(), 2 * static_cast<unsigned>(lanes_));
+  return make(builder_->CreateBitCast(words.value, type), LaneType::i16);
+}
+V LaneCode::alternating(V halves) {
+  llvm::IRBuilderBase& e = *builder_;
+  llvm::BasicBlock& entry = e.GetInsertBlock()->getParent()->getEntryBlock();
+  llvm::IRBuilder<> at_entry(&entry, entry.begin());
+  std::vector<llvm::Constant*> from;
+  for (int i = 0; i < 32; ++i) from.push_back(e.getInt16(static_cast<uint16_t>(i / 2 + i % 2 * 16)));
+  return make(e.CreateIntrinsic(llvm::Intrinsic::x86_avx512_permvar_hi_512, {},
+                                {halves.value, opaque(at_entry, llvm::ConstantVector::get(from), "v")}),
+              LaneType::i16);
 }
 
 V LaneCode::in_pieces(int lanes, const std::function<V(int first)>& piece) {
@@ -430,8 +463,20 @@ V LaneCode::interleave(std::span<const V> parts, int lanes) {
   return make(whole, parts[0].type);
 }
 
-llvm::Value* LaneCode::any(V condition) {
-  return lanes_ == 1 ? condition.value : builder_->CreateOrReduce(condition.value);
+llvm::Value* LaneCode::any(std::span<const V> conditions) {
+  llvm::IRBuilderBase& e = *builder_;
+  const bool as_words = target_->masks_as_words && lanes_ >= 8 && lanes_ <= 64 && lanes_ % 8 == 0;
+  llvm::Value* all = nullptr;
+  for (const V& condition : conditions) {
+    llvm::Value* one = condition.value;
+    if (as_words) {
+      one = e.CreateBitCast(one, e.getIntNTy(static_cast<unsigned>(lanes_)));
+      one = opaque(e, lanes_ < 32 ? e.CreateZExt(one, e.getInt32Ty()) : one, "r");
+    }
+    all = all ? e.CreateOr(all, one) : one;
+  }
+  if (as_words) return e.CreateIsNotNull(all);
+  return lanes_ == 1 ? all : e.CreateOrReduce(all);
 }
 
 std::vector<V> LaneCode::rarely(V condition, const std::vector<V>& usual, const std::function<std::vector<V>()>& rare) {
@@ -442,7 +487,7 @@ std::vector<V> LaneCode::rarely(V condition, const std::vector<V>& usual, const 
   });
 }
 
-std::vector<V> LaneCode::instead(V condition, const std::vector<V>& usual,
+std::vector<V> LaneCode::instead(std::span<const V> conditions, const std::vector<V>& usual,
                                  const std::function<std::vector<V>()>& rare) {
   llvm::IRBuilderBase& e = *builder_;
   llvm::BasicBlock* before = e.GetInsertBlock();
@@ -453,7 +498,7 @@ std::vector<V> LaneCode::instead(V condition, const std::vector<V>& usual,
   after->splice(after->end(), before, e.GetInsertPoint(), before->end());
   after->replaceSuccessorsPhiUsesWith(before, after);
   e.SetInsertPoint(before);
-  e.CreateCondBr(any(condition), then, after, llvm::MDBuilder(e.getContext()).createUnlikelyBranchWeights());
+  e.CreateCondBr(any(conditions), then, after, llvm::MDBuilder(e.getContext()).createUnlikelyBranchWeights());
   e.SetInsertPoint(then);
   const std::vector<V> merged = rare();
   llvm::BasicBlock* rare_end = e.GetInsertBlock();

@@ -119,10 +119,19 @@ class LaneCode {
   // quiet.
   V bf16_bits(V x);
   V is_subnormal(V x);  // as above
+  V is_subnormal_or_nan(V x);
+  V at_least_zero(V x);  // of integers
   // 16 lanes, target().bf16: of a vector, then of another, as one of 32 i16.
   V bf16_bits(V first, V second);
   // 16 lanes, target().permute_bytes: i32 whose upper halves are 16 of 32 i16, from the `first` on; the lower are zero.
   V in_upper_halves(V words, int first);
+  // Two vectors of i16, one behind the other, as i32, and back.
+  V as_words(llvm::Value* halves);
+  V as_halves(V words);
+  // The second one's elements between the first one's: 16 lanes, target().avx512.
+  V alternating(V halves);
+  // words << 16, target().funnel_shifts: by units that multiply rather than those that add.
+  V lower_halves_up(V words);
   // Nearly 1 / x and 1 / sqrt(x), to 13 digits or more; infinite for 0, nothing for infinities.
   V reciprocal_estimate(V x) { return estimate(x, false); }
   V rsqrt_estimate(V x) { return estimate(x, true); }
@@ -152,7 +161,12 @@ class LaneCode {
   // rare's where the condition holds, `usual` elsewhere.
   std::vector<V> rarely(V condition, const std::vector<V>& usual, const std::function<std::vector<V>()>& rare);
   // The same, where `rare` computes every lane.
-  std::vector<V> instead(V condition, const std::vector<V>& usual, const std::function<std::vector<V>()>& rare);
+  std::vector<V> instead(V condition, const std::vector<V>& usual, const std::function<std::vector<V>()>& rare) {
+    return instead(std::span(&condition, 1), usual, rare);
+  }
+  // Where one of these holds in some lane.
+  std::vector<V> instead(std::span<const V> conditions, const std::vector<V>& usual,
+                         const std::function<std::vector<V>()>& rare);
   // Lane by lane, by a function of the module's own that `one` writes, once, for a scalar f64; it answers an i64 and
   // two f64: for rare paths that are too long to stand in vectors wherever they may be needed.
   std::vector<V> by_lane(std::string_view name, V x, const std::function<std::vector<V>(V)>& one);
@@ -169,8 +183,10 @@ class LaneCode {
   llvm::Function* own_function(const std::string& name, std::initializer_list<llvm::Type*> arguments,
                                const std::function<void(llvm::IRBuilderBase&, llvm::Function&)>& write);
   llvm::Value* memory_of_call(uint64_t words);
-  llvm::Value* any(V condition);
+  llvm::Value* any(std::span<const V> conditions);
+  llvm::Value* any(V condition) { return any(std::span(&condition, 1)); }
   V estimate(V x, bool of_root);
+  V is_of_class(V x, uint32_t classes);
   bool fills_registers(LaneType type) const { return target_->avx512 && lanes_ % (512 / bits_of(type)) == 0; }
   V in_pieces(int lanes, const std::function<V(int first)>& piece);  // of so many lanes each
 

@@ -32,6 +32,7 @@ void KernelEmitter::begin(const Nest& n) {
   find_levels();
   find_late_rounded();
   find_fitting();
+  find_even_and_odd();
   row_axis_ = nullptr;
   const bool lanes_outside = lane_axis_ && lane_axis_->kind == AxisKind::parallel;
   if (lanes_outside && lanes_ > 1 && std::ranges::none_of(n.body, combines) &&
@@ -70,6 +71,7 @@ void KernelEmitter::nest(const Nest& n, const DimCode& outside) {
     if (row_axis_) {
       squares(at);
     } else if (lanes_outside) {
+      load_before_lanes(at);
       in_lanes(at, [&](std::vector<Frame>& frames) { points(frames, inner); });
     } else {
       std::vector<Frame> one{at};
@@ -119,6 +121,35 @@ KernelEmitter::Frame KernelEmitter::lanes_at(const Frame& frame, llvm::Value* ba
   return made;
 }
 
+// Whether what is stored to one may be read from the other by what the program says, not by where they are put.
+bool KernelEmitter::may_share(loops::BufferId a, loops::BufferId b) const {
+  auto owner = [&](loops::BufferId id) {
+    const loops::BufferId of = program_.buffers[id].view_of;
+    return of == kNone ? id : of;
+  };
+  a = owner(a), b = owner(b);
+  return a == b || (program_.buffers[a].alias && program_.buffers[a].alias == program_.buffers[b].alias);
+}
+
+// What all lanes share, and no store of the nest's changes, is read once for all of them: the optimiser does not know
+// that what is stored lies elsewhere. As many as leave registers to the rest.
+void KernelEmitter::load_before_lanes(Frame& f) {
+  constexpr int kMost = 8;
+  if (!program_.assumptions.known().proves(ge(lane_axis_->extent, 1))) return;
+  int loaded = 0;
+  for (Ssa i = 0; i < nest_->body.size() && loaded < kMost; ++i) {
+    const Instr& instr = nest_->body[i];
+    if (instr.kind != InstrKind::load || instr.mask != kNone || inner_[i] || late_[i]) continue;
+    if (std::ranges::any_of(nest_->stores, [&](const Store& s) { return may_share(s.buffer, instr.buffer); })) continue;
+    bool here = true;
+    for (Dim d : instr.index)
+      if (!d.is_constant()) for_each_symbol(d, [&](const SymNode* s) { here = here && f.dims.bound(Dim(s)); });
+    if (!here || f.dims.bound(lane_axis_->symbol)) continue;
+    instruction(i, f);
+    ++loaded;
+  }
+}
+
 constexpr uint32_t kFewInTurn = 4;  // vectors, the rest of which may go one by one
 
 static bool is_always(const llvm::Value* mask) {
@@ -152,14 +183,19 @@ uint32_t KernelEmitter::copies_of_a_stream() const {
   if (!std::ranges::all_of(nest_->body, in_any_order) || std::ranges::count_if(nest_->body, loads) > kFewRows)
     return all;
   const auto by_twos = [&](const Instr& i) { return loads(i) && wide_->loads_pairs(dtype_of(i.buffer)); };
-  const uint32_t together = std::ranges::any_of(nest_->body, by_twos) ? 2 : 1;
+  const uint32_t together = may_be_even_and_odd_ || std::ranges::any_of(nest_->body, by_twos) ? 2 : 1;
   return all % together == 0 ? together : all;
 }
 
 // Copies of the frame, each for some lanes: as many as are unrolled, then the rest: at once where its points are known,
 // else one after another. Where results go past the caches, so many points before that memory's lines begin with those:
 // never of lanes that are combined, whose sums would be others wherever their results lie.
-void KernelEmitter::in_lanes(const Frame& frame, const Body& body) {
+void KernelEmitter::in_lanes(const Frame& frame, const Body& write) {
+  const Body body = [&](std::vector<Frame>& frames) {
+    even_and_odd_ = goes_even_and_odd(frames);
+    write(frames);
+    even_and_odd_ = false;
+  };
   Frame dims = frame;
   llvm::Value *count = dims.dims(lane_axis_->extent), *first = b_.getInt64(0);
   const int64_t turn = points_of_a_turn();
@@ -369,7 +405,8 @@ void KernelEmitter::points(std::vector<Frame>& frames, const Axes& inner) {
   const bool lanes_inside = lane_axis_ && lane_axis_->kind != AxisKind::parallel;
   const bool any_inner = lanes_inside || !inner.empty();
   for (Ssa i = 0; i < nest_->body.size(); ++i)
-    if (!inner_[i] && !late_[i] && nest_->body[i].kind != InstrKind::reduce && !known_by_column(i))
+    if (!inner_[i] && !late_[i] && nest_->body[i].kind != InstrKind::reduce && !known_by_column(i) &&
+        !frames[0].values[i].lanes.value)
       everywhere(i, frames);
   if (!any_inner) {
     for (Frame& f : frames)

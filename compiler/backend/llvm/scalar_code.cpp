@@ -216,6 +216,27 @@ llvm::Value* ScalarCode::store_convert_pair(Dtype dtype, const Lanes& first, con
   return bf16_bits(code, code.wrap(first.value), code.wrap(second.value)).value;
 }
 
+std::array<Lanes, 2> ScalarCode::load_even_and_odd(llvm::Value* in_memory, bool adds) {
+  LaneCode code(*builder_, *target_, lanes_);
+  const V words = code.as_words(in_memory);
+  const V even = adds && target_->funnel_shifts ? code.lower_halves_up(words) : words << 16;
+  return {Lanes{as_float(even).value}, Lanes{as_float(words & kUpperHalf).value}};
+}
+
+llvm::Value* ScalarCode::store_even_and_odd(const Lanes& even, const Lanes& odd, bool fits) {
+  LaneCode code(*builder_, *target_, lanes_);
+  const V first = code.wrap(even.value), second = code.wrap(odd.value);
+  if (!fits && stores_pairs(Dtype::bf16)) return code.alternating(bf16_bits(code, first, second)).value;
+  const V words = fits ? lshr(bits(first), 16) | bits(second) : bf16_words(code, first, second);
+  return code.as_halves(words).value;
+}
+
+llvm::Value* ScalarCode::store_even_and_odd_relu(const Lanes& even, const Lanes& odd) {
+  LENZ_CHECK(stores_pairs(Dtype::bf16), "a pair of vectors for another target");
+  LaneCode code(*builder_, *target_, lanes_);
+  return code.alternating(bf16_bits_of_relu(code, code.wrap(even.value), code.wrap(odd.value))).value;
+}
+
 bool has_spelling(const ScalarRow& row, Dtype compute) { return find_spelling(row, compute, false) != nullptr; }
 
 bool is_called(const ScalarRow& row, Dtype compute) {

@@ -75,6 +75,13 @@ class ScalarCode {
   bool stores_pairs(Dtype dtype) const;
   std::array<Lanes, 2> load_convert_pair(Dtype dtype, llvm::Value* in_memory);
   llvm::Value* store_convert_pair(Dtype dtype, const Lanes& first, const Lanes& second);
+  // The same of bf16 on any target, where nobody asks which vector has which element: the first vector has those at
+  // even places, the second those at odd ones, each in one instruction; `adds`: among more additions than products.
+  // `fits` as above.
+  std::array<Lanes, 2> load_even_and_odd(llvm::Value* in_memory, bool adds);
+  llvm::Value* store_even_and_odd(const Lanes& even, const Lanes& odd, bool fits);
+  // Where stores_pairs: of both numbers' relu.
+  llvm::Value* store_even_and_odd_relu(const Lanes& even, const Lanes& odd);
 
   // Random numbers (compiler/scalar/random_stream.h) of the stream {seed, offset}, both i64 scalars, for the logical
   // elements `element` (a vector of i64). `dtype` is the instruction's: word and wide_word give i64, signed_word i32.

@@ -44,6 +44,10 @@ std::vector<CpuTarget> all_targets() {
   if (avx512.bf16) avx512.features += ",+avx512bf16";
   avx512.permute_bytes = has(host, "avx512vbmi");
   if (avx512.permute_bytes) avx512.features += ",+avx512vbmi";
+  // Of these kortest takes a vector unit's time beside its own (measured on Zen 4).
+  avx512.masks_as_words = x86 && llvm::sys::getHostCPUName().starts_with("znver");
+  avx512.funnel_shifts = has(host, "avx512vbmi2");
+  if (avx512.funnel_shifts) avx512.features += ",+avx512vbmi2";
   avx512.runs_here = x86 && has_all(host, kAvx2) && has_all(host, kAvx512);
   all.push_back(avx512);
   CpuTarget avx2{.name = "avx2", .triple = x86_triple, .cpu = "x86-64-v3", .vector_bytes = 32};

@@ -21,10 +21,13 @@ struct CpuTarget {
   bool bf16 = false;                // so is rounding to bf16, of numbers that are not subnormal
   bool stores_past_caches = false;  // and has a fence for them
   bool permute_bytes = false;       // so is any choice of a vector's bytes (VBMI)
+  bool funnel_shifts = false;       // so is a shift of two vectors' bits (VBMI2), on other units than that of one
+  bool masks_as_words = false;      // whether a mask has a lane is told sooner of it in a general register
   bool runs_here = false;
 
-  int lanes(int bytes) const { return vector_bytes / bytes; }              // of elements of so many bytes
-  std::string key() const { return triple + " " + cpu + " " + features; }  // equal keys: equal code
+  int lanes(int bytes) const { return vector_bytes / bytes; }  // of elements of so many bytes
+  // Equal keys: equal code.
+  std::string key() const { return triple + " " + cpu + " " + features + (masks_as_words ? " words" : ""); }
 };
 
 // Every target, the widest first.
