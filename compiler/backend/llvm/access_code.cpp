@@ -138,12 +138,14 @@ void KernelEmitter::side_by_side(Ssa at, std::vector<Frame>& frames) {
 // Two vectors by one conversion, and back.
 void KernelEmitter::round_everywhere(Ssa at, std::vector<Frame>& frames) {
   const Instr& i = nest_->body[at];
+  const bool packed = wide_->stores_pairs(i.dtype) && wide_->loads_pairs(i.dtype);
   size_t f = 0;
-  for (; wide_->stores_pairs(i.dtype) && wide_->loads_pairs(i.dtype) && f + 1 < frames.size(); f += 2) {
+  for (; (packed || wide_->rounds_words(i.dtype)) && f + 1 < frames.size(); f += 2) {
     const Val &first = frames[f].values[i.operands[0]], &second = frames[f + 1].values[i.operands[0]];
     if (!first.wide || !second.wide) break;
     const std::array<Lanes, 2> made =
-        wide_->load_convert_pair(i.dtype, wide_->store_convert_pair(i.dtype, first.lanes, second.lanes));
+        packed ? wide_->load_convert_pair(i.dtype, wide_->store_convert_pair(i.dtype, first.lanes, second.lanes))
+               : wide_->round_words(first.lanes, second.lanes);
     for (size_t k = 0; k < 2; ++k) frames[f + k].values[at] = {made[k], true};
   }
   for (; f < frames.size(); ++f) instruction(at, frames[f]);

@@ -186,10 +186,17 @@ V ldexp(V x, V n) {
   return select(plain, x.code->scale(f.mantissa, select(low > limit, limit, low)), x);
 }
 
+// Of what is no NaN, above digits that do not count.
+static V bf16_of_number(V x) { return bits(x) + 0x7fff + (lshr(bits(x), 16) & 1); }
+
 // One comparison tells of two numbers whether either is a NaN.
+std::vector<V> bf16_words_apart(LaneCode& code, V first, V second) {
+  const std::vector<V> numbers{bf16_of_number(first) & kUpperHalf, bf16_of_number(second) & kUpperHalf};
+  return code.instead(code.compare(Compare::unordered, first, second), numbers,
+                      [&] { return std::vector<V>{bf16_word(first), bf16_word(second)}; });
+}
 V bf16_words(LaneCode& code, V lower, V upper) {
-  auto number = [](V x) { return bits(x) + 0x7fff + (lshr(bits(x), 16) & 1); };
-  const V words = lshr(number(lower), 16) | (number(upper) & kUpperHalf);
+  const V words = lshr(bf16_of_number(lower), 16) | (bf16_of_number(upper) & kUpperHalf);
   return code.instead(code.compare(Compare::unordered, lower, upper), {words},
                       [&] { return std::vector<V>{lshr(bf16_word(lower), 16) | bf16_word(upper)}; })[0];
 }

@@ -97,11 +97,12 @@ V value_of_dtype(Call& call, V held, Dtype dtype);  // rounded to a floating dty
 V held_bits(LaneCode& code, Dtype dtype, V held);   // what stands in memory: an integer of the dtype's width
 V held_from_bits(LaneCode& code, Dtype dtype, V bits);
 inline constexpr int64_t kUpperHalf = 0xffff0000;
-V bf16_words(LaneCode& code, V lower, V upper);          // the bits of the nearest bf16 of both, in each word
-V bf16_bits(LaneCode& code, V first, V second);          // of both, where ScalarCode::stores_pairs
-V bf16_bits_of_relu(LaneCode& code, V first, V second);  // the same of their relu
-V float_remainder(V a, V b);                             // C's fmod, exact; of finite a and b != 0
-V ldexp(V x, V n);                                       // n a float of whole numbers; one rounding
+V bf16_words(LaneCode& code, V lower, V upper);  // the bits of the nearest bf16 of both, in each word
+std::vector<V> bf16_words_apart(LaneCode& code, V first, V second);  // of each, in the upper half
+V bf16_bits(LaneCode& code, V first, V second);                      // of both, where ScalarCode::stores_pairs
+V bf16_bits_of_relu(LaneCode& code, V first, V second);              // the same of their relu
+V float_remainder(V a, V b);                                         // C's fmod, exact; of finite a and b != 0
+V ldexp(V x, V n);                                                   // n a float of whole numbers; one rounding
 struct Fraction {
   V mantissa, exponent;  // x = mantissa 2^exponent, 0.5 <= |mantissa| < 1; floats; of a finite x != 0
 };

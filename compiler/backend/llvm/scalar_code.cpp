@@ -237,6 +237,13 @@ llvm::Value* ScalarCode::store_even_and_odd_relu(const Lanes& even, const Lanes&
   return code.alternating(bf16_bits_of_relu(code, code.wrap(even.value), code.wrap(odd.value))).value;
 }
 
+bool ScalarCode::rounds_words(Dtype dtype) const { return dtype == Dtype::bf16 && lanes_ > 1 && !target_->bf16; }
+std::array<Lanes, 2> ScalarCode::round_words(const Lanes& first, const Lanes& second) {
+  LaneCode code(*builder_, *target_, lanes_);
+  const auto words = bf16_words_apart(code, code.wrap(first.value), code.wrap(second.value));
+  return {Lanes{as_float(words[0]).value}, Lanes{as_float(words[1]).value}};
+}
+
 bool has_spelling(const ScalarRow& row, Dtype compute) { return find_spelling(row, compute, false) != nullptr; }
 
 bool is_called(const ScalarRow& row, Dtype compute) {

@@ -80,6 +80,9 @@ class ScalarCode {
   // `fits` as above.
   std::array<Lanes, 2> load_even_and_odd(llvm::Value* in_memory, bool adds);
   llvm::Value* store_even_and_odd(const Lanes& even, const Lanes& odd, bool fits);
+  // bf16 on targets that have no instruction for it: both vectors rounded, held as before.
+  bool rounds_words(Dtype dtype) const;
+  std::array<Lanes, 2> round_words(const Lanes& first, const Lanes& second);
   // Where stores_pairs: of both numbers' relu.
   llvm::Value* store_even_and_odd_relu(const Lanes& even, const Lanes& odd);
 
