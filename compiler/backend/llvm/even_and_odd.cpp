@@ -57,8 +57,9 @@ bool KernelEmitter::may_go_even_and_odd(bool from_whole_vectors) const {
   return reads;
 }
 
-// Of what runs in lanes and stores nothing: conversions on the way to memory add, too, and ask units that multiply.
+// Of what is combined and stores nothing on the way: conversions to what is in memory add, and ask units that multiply.
 bool KernelEmitter::mostly_adds() const {
+  if (std::ranges::none_of(nest_->body, [](const Instr& i) { return i.kind == InstrKind::reduce; })) return false;
   int adds = 0, products = 0;
   for (loops::Ssa i = 0; i < nest_->body.size(); ++i) {
     const Instr& instr = nest_->body[i];
@@ -78,7 +79,7 @@ void KernelEmitter::find_even_and_odd() {
   even_and_odd_ = may_be_even_and_odd_ = false;
   if (!lane_axis_ || lanes_ < 4 || lane_axis_->unroll % 2 != 0 || columns_.contains(nest_)) return;
   may_be_even_and_odd_ = may_go_even_and_odd(true);
-  mostly_adds_ = lane_axis_->kind != loops::AxisKind::parallel && mostly_adds();
+  mostly_adds_ = mostly_adds();
 }
 
 bool KernelEmitter::goes_even_and_odd(const std::vector<Frame>& frames) const {
