@@ -5,6 +5,7 @@
 #include <cmath>
 #include <vector>
 
+#include "compiler/driver/program_set.h"
 #include "compiler/graph/verify.h"
 #include "compiler/loops/clone.h"
 #include "compiler/loops/text.h"
@@ -14,6 +15,7 @@
 #include "compiler/schedule/realise.h"
 #include "compiler/schedule/tiles.h"
 #include "fuzz/case.h"
+#include "oracle/binding.h"
 #include "oracle/type_check.h"
 
 namespace lenz::fuzz {
@@ -69,11 +71,27 @@ std::string with_other_lines(std::string text, Chooser& choose) {
 }
 }  // namespace
 
+namespace {
+// Neighbours of a list, as the dims of a permutation, or operands.
+std::string with_two_exchanged(std::string text, const std::vector<Token>& all, Chooser& choose) {
+  std::vector<size_t> commas;
+  for (size_t i = 1; i + 1 < all.size(); ++i)
+    if (all[i].kind == ',' && all[i - 1].kind == all[i + 1].kind) commas.push_back(i);
+  if (commas.empty()) return text;
+  const size_t at = choose.pick(commas);
+  const Token &a = all[at - 1], &b = all[at + 1];
+  const std::string first = text.substr(a.at, a.size), second = text.substr(b.at, b.size);
+  text.replace(b.at, b.size, first);
+  return text.replace(a.at, a.size, second);
+}
+}  // namespace
+
 std::string with_one_change(std::string_view text, Chooser& choose) {
   std::string made(text);
   if (choose.chance(1, 4)) return with_other_lines(std::move(made), choose);
   const std::vector<Token> all = tokens_of(text);
   if (all.size() < 2) return made;
+  if (choose.chance(1, 6)) return with_two_exchanged(std::move(made), all, choose);
   const Token& token = all[1 + choose.below(all.size() - 1)];
   const std::string_view here = text.substr(token.at, token.size);
   std::string by;
@@ -116,14 +134,26 @@ std::string said_of_broken_loops(const std::string& text, Chooser& choose, int t
   return all;
 }
 
+namespace {
+// What passes make of a graph that stays legal: next to one that a rule is for there is one that it is not for.
+std::string passed(const Case& read) {
+  oracle::Binding binding = oracle::parse_binding(read.setting.sizes, *read.graph);
+  oracle::complete(binding, *read.graph, 0);
+  RunnerOptions how;
+  how.verify = how.check_text = false;
+  return print(*passed_for(*read.graph, binding.lookup(), pipeline(), how));
+}
+}  // namespace
+
 std::string said_of_broken_graphs(const std::string& text, Chooser& choose, int times) {
   std::string all;
   for (int i = 0; i < times; ++i)
     all += said([&] {
       const Case read = parse_case(with_one_change(text, choose));
       std::string words = print(*read.graph);
-      for (const Violation& v : verify(*read.graph)) words += to_string(v);
-      return words;
+      const std::vector<Violation> violations = verify(*read.graph);
+      for (const Violation& v : violations) words += to_string(v);
+      return violations.empty() ? words + passed(read) : words;
     });
   return all;
 }

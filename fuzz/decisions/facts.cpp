@@ -1,11 +1,9 @@
 #include "fuzz/decisions/facts.h"
 
 #include <algorithm>
-#include <bit>
-#include <charconv>
-#include <cmath>
 #include <set>
 
+#include "compiler/backend/llvm/code_summary.h"
 #include "compiler/backend/llvm/kernel_code.h"
 #include "compiler/backend/llvm/kernel_key.h"
 #include "compiler/backend/llvm/row_kernel.h"
@@ -50,12 +48,6 @@ schedule::Target target_of(const Machine& machine) {
   return target;
 }
 
-// Names of the module, of the processor and of attributes are LLVM's.
-bool is_code(std::string_view line) {
-  constexpr std::string_view kOthers[] = {";", "source_filename", "target ", "declare ", "attributes ", "!"};
-  return std::ranges::none_of(kOthers, [&](std::string_view other) { return line.starts_with(other); });
-}
-
 int64_t jobs(const runtime::Tape& tape) {
   int64_t all = 0;
   for (const runtime::Step& step : tape.steps) all += step.together > 0;
@@ -72,52 +64,17 @@ std::string jobs_text(const runtime::Tape& tape) {
 }
 int32_t nothing(void* const*, const int64_t*, const uint64_t*, int64_t, int64_t) { return 0; }
 
-// What is fitted when a compiler starts may be off by a last place on another machine, where libm's is: it is held
-// rounded, unless it is so small that it may be what such places leave.
-std::string fitted(std::string_view digits) {
-  uint64_t bits = 0;
-  std::from_chars(digits.begin(), digits.end(), bits, 16);
-  const double x = std::bit_cast<double>(bits);
-  if (!(std::abs(x) > 0x1p-40)) return "0xfitted";
-  char text[24];
-  std::snprintf(text, sizeof text, "%.3e", x);
-  return text;
-}
-
-// LLVM writes what decimals do not say as the bits of a double. What is no float is fitted, perhaps.
-std::string_view without_fitted(std::string_view line, std::string& made) {
-  constexpr size_t kDigits = 16, kOfFloat = 7;  // of a double; of these zeros, where it is a float
-  made.clear();
-  for (size_t at = 0; at < line.size();) {
-    const size_t hex = line.find("0x", at);
-    if (hex == line.npos || hex + 2 + kDigits > line.size()) {
-      made += line.substr(at);
-      break;
-    }
-    const std::string_view digits = line.substr(hex + 2, kDigits);
-    const bool whole = digits.find_first_not_of("0123456789ABCDEF") == digits.npos;
-    made += line.substr(at, hex - at);
-    made += whole && !digits.ends_with("0000000") ? fitted(digits)
-                                                  : std::string(line.substr(hex, 2 + (whole ? kDigits : 0)));
-    at = hex + 2 + (whole ? kDigits : 0);
-  }
-  static_assert(kOfFloat == std::string_view("0000000").size());
-  return made;
-}
-
-// Of a module: how many instructions and calls there are, and what it says.
+// Of modules: how many instructions and calls there are, and what they say.
 struct Code {
   int64_t instructions = 0, calls = 0;
-  std::string text, masked;
+  uint64_t said = 0;
 
-  void add(const std::string& module) {
-    for (size_t at = 0, end = 0; at < module.size(); at = end + 1) {
-      end = std::min(module.find('\n', at), module.size());
-      const std::string_view line = std::string_view(module).substr(at, end - at);
-      if (line.starts_with("  ")) ++instructions, calls += line.find("call ") != line.npos;
-      if (is_code(line)) text += without_fitted(line.substr(0, line.rfind(" #")), masked);
-    }
+  void add(native::CodeModule& module) {
+    const native::CodeSummary summary = native::summary_of(module);
+    instructions += summary.instructions, calls += summary.calls;
+    said = combine(said, summary.digest);
   }
+  int64_t digest() const { return static_cast<int64_t>(said & 0xFFFFF); }
 };
 
 class Decider {
@@ -143,7 +100,7 @@ class Decider {
     const loops::Program inside = lowered(false);
     planned(inside, other_machine(), true);
     apart(inside);
-    if (digest(graph_.name) % 4 == 0) given_up(inside, other_machine());
+    if (digest(print(graph_)) % 16 == 0) given_up(inside, other_machine());
     RandomChooser choose(hash_bytes(graph_.name) + graph_.node_count());
     set("run", "inputs", "#", digest(said_of_inputs(inside, sizes_, choose)));
     broken_graph();
@@ -171,7 +128,7 @@ class Decider {
   }
 
  private:
-  static constexpr size_t kLongest = 4000;  // of a text that is broken
+  static constexpr size_t kLongest = 4000, kSmall = 600;  // of a text that is broken
   Machine other_machine() const {
     return {digest(graph_.name + std::to_string(graph_.node_count())) % 2 == 1 ? "avx2" : "generic", 1, 64};
   }
@@ -228,17 +185,17 @@ class Decider {
 
   // What is given up where nobody is content: nests that stand apart, at last without tiles.
   void given_up(const loops::Program& program, const Machine& machine) {
+    constexpr int kAtLast = 2;  // as they stand when all else is refused
+    int asked = 0;
     std::string said;
-    for (int refused = 1; refused <= 3; ++refused) {
-      int asked = 0;
-      try {
-        const schedule::Proved made = schedule::schedule_proved(
-            program, target_of(machine), {},
-            [&](const loops::Program&) { return ++asked <= refused ? "why " + std::to_string(asked) : ""; });
-        said += made.given_up + loops::print(made.program);
-      } catch (const InternalError& error) {
-        said += error.what();
-      }
+    try {
+      const schedule::Proved made = schedule::schedule_proved(
+          program, target_of(machine), {},
+          [&](const loops::Program&) { return ++asked <= kAtLast ? "why " + std::to_string(asked) : ""; });
+      said = made.given_up + loops::print(made.program);
+      schedule::schedule_proved(program, target_of(machine), {}, [](const loops::Program&) { return "why"; });
+    } catch (const InternalError& error) {
+      said += error.what();
     }
     set("scheduling", "apart", "given up #", digest(said));
   }
@@ -305,7 +262,7 @@ class Decider {
     const std::string text = print(graph_);
     if (text.size() > kLongest) return;
     RandomChooser choose(hash_bytes(text));
-    set("verifier", "graph", "#", digest(said_of_broken_graphs(text, choose, 3)));
+    set("verifier", "graph", "#", digest(said_of_broken_graphs(text, choose, text.size() < kSmall ? 6 : 3)));
   }
   void broken_plan(const std::string& text, const loops::Program& prepared, const Machine& machine) {
     if (text.size() > kLongest) return;
@@ -371,10 +328,10 @@ class Decider {
       try {
         native::CodeModule module("kernel");
         native::emit_kernel(module, compiler, program, *kernel, "kernel");
-        all.add(module.text());
+        all.add(module);
         if (!optimises_) return;
         compiler.optimise(module);
-        optimised.add(module.text());
+        optimised.add(module);
       } catch (const Unsupported& why) {
         code.refused.emplace_back(why.what());
       }
@@ -384,7 +341,7 @@ class Decider {
     if (!code.refused.empty()) fact("refused", static_cast<int64_t>(code.refused.size()));
     fact("instructions", all.instructions);
     fact("calls", all.calls);
-    fact("#", digest(all.text));
+    fact("#", all.digest());
     fact("optimised", optimised.instructions);
     return code;
   }
@@ -513,7 +470,9 @@ Facts facts_of(const ScalarRow& row) {
       for (const auto& operands : native::sample_operands(row, dtype, kSamples))
         for (const ScalarBits& bits : operands) samples = combine(samples, combine(bits[0], bits[1]));
       try {
-        all.add(native::row_module(row, dtype, result_dtype(row, dtype, into), compiler, target.lanes(4)).text());
+        native::CodeModule module =
+            native::row_module(row, dtype, result_dtype(row, dtype, into), compiler, target.lanes(4));
+        all.add(module);
       } catch (const Unsupported&) {
         ++refused;
       }
@@ -522,7 +481,7 @@ Facts facts_of(const ScalarRow& row) {
     facts[stage + "instructions"] = all.instructions;
     facts[stage + "calls"] = all.calls;
     facts[stage + "refused"] = refused;
-    facts[stage + "#"] = digest(all.text);
+    facts[stage + "#"] = all.digest();
   }
   facts["operands/#"] = static_cast<int64_t>(samples & 0xFFFFF);
   std::erase_if(facts, [](const auto& fact) { return fact.second == 0; });

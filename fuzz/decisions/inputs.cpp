@@ -100,7 +100,7 @@ class Asker {
 
   // There are many graphs, with much in common: a few questions of each.
   void ask_some() {
-    if (choose_.chance(1, 6)) ask();
+    if (choose_.chance(1, 10)) ask();
   }
   void ask() {
     loops::Symbols symbols(program_.assumptions);

@@ -14,10 +14,14 @@ import shlex
 import shutil
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
+
+# Faults that read beyond an end by one would read what lies there, mostly the same each time.
+ASSERTIONS = "-D_GLIBCXX_ASSERTIONS"
 
 # Copies are compiled by the flags of the sources: what a choice between two expressions warns of is nobody's business.
 HEADER = """// Made by fuzz/mutants/plant.py: which fault is awake.
@@ -99,6 +103,7 @@ class Planter:
         entries = json.loads((self.build / "compile_commands.json").read_text())
         self.commands = {str(Path(e["file"]).relative_to(ROOT)): e["command"] for e in entries if "_tests.dir" not in e["command"]}
         self.header = self.folder / "fault.h"
+        self.lock, self.made = threading.Lock(), set()
         self.environment = {**os.environ, "CCACHE_BASEDIR": str(ROOT), "CCACHE_NOHASHDIR": "1", "CCACHE_PCH_EXTSUM": "1",
                             "CCACHE_SLOPPINESS": "pch_defines,time_macros"}
 
@@ -148,10 +153,30 @@ class Planter:
         words = shlex.split(self.commands[like])
         words[words.index("-o") + 1] = str(object_file)
         words[words.index("-c") + 1] = str(source)
-        object_file.parent.mkdir(parents=True, exist_ok=True)
+        if "-include-pch" in words:
+            at = words.index("-include-pch")
+            words[at + 1] = str(self.precompiled(words[at + 1], words[:at] + words[at + 2:]))
+        return self.run_compiler([*words, ASSERTIONS], object_file)
+
+    def run_compiler(self, words, made):
+        made.parent.mkdir(parents=True, exist_ok=True)
         launcher = ["ccache"] if subprocess.run(["which", "ccache"], capture_output=True, check=False).returncode == 0 else []
         done = subprocess.run([*launcher, *words], cwd=self.build, env=self.environment, capture_output=True, text=True, check=False)
         return done.stderr if done.returncode else ""
+
+    def precompiled(self, build_has, words):
+        """The build's headers, once more with the library's assertions in them, for who is compiled so."""
+        with self.lock:
+            name = Path(build_has)
+            made = self.folder / "precompiled" / (name.parent.name + ".pch")
+            if made not in self.made:
+                words[words.index("-o") + 1] = str(made)
+                words[words.index("-c") + 1] = str(name.with_suffix(""))
+                said = self.run_compiler([words[0], "-x", "c++-header", *words[1:], ASSERTIONS], made)
+                if said:
+                    raise SystemExit(said)
+                self.made.add(made)
+        return made
 
     def link(self, files, base):
         """The build's own command, with archives that have the planted objects in the place of others."""
