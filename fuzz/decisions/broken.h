@@ -11,8 +11,8 @@
 
 namespace lenz::fuzz {
 
-// A number, name or word becomes another one of the text, or the next number; two neighbours of a list, or lines, change
-// places; a line goes, or comes twice.
+// A number, name or word becomes another one of the text, or the next number; two neighbours of a list, or lines,
+// change places; a line goes, or comes twice.
 std::string with_one_change(std::string_view text, Chooser& choose);
 
 // What is said of so many changes of these texts.

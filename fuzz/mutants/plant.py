@@ -171,8 +171,10 @@ class Planter:
             made = self.folder / "precompiled" / (name.parent.name + ".pch")
             if made not in self.made:
                 words[words.index("-o") + 1] = str(made)
-                words[words.index("-c") + 1] = str(name.with_suffix(""))
-                said = self.run_compiler([words[0], "-x", "c++-header", *words[1:], ASSERTIONS], made)
+                header = str(name.with_suffix(""))
+                words[words.index("-c") + 1] = header + ".cxx"
+                how = ["-Xclang", "-emit-pch", "-Xclang", "-include", "-Xclang", header, "-x", "c++-header"]
+                said = self.run_compiler([words[0], *how, *words[1:], ASSERTIONS], made)
                 if said:
                     raise SystemExit(said)
                 self.made.add(made)
