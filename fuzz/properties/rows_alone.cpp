@@ -161,7 +161,7 @@ std::optional<Failure> call_that_fails(std::span<const OpDef* const> rows, const
 }
 
 namespace {
-constexpr int kCalls = 6;  // in each case
+constexpr int kCalls = 8;  // in each case: a row has modes and dtypes, and a fault in one of them
 
 std::optional<Failure> holds(Subject& subject) {
   return call_that_fails(rows_that_are_drawn(), subject.setting(), subject.scratch(), kCalls);
