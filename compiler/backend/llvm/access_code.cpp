@@ -408,6 +408,14 @@ void KernelEmitter::store_everywhere(const Store& s, std::vector<Frame>& frames)
   while (whole(f)) {
     const Place at = place(s.buffer, s.index, frames[f]);
     if (!at.consecutive) break;
+    if (even_and_odd_ && dtype == Dtype::f32) {
+      const Place next = place(s.buffer, s.index, frames[f + 1]);
+      const std::array<Lanes, 2> both = wide_->in_order(value(f), value(f + 1));
+      stored.push_back({both[0].value, pointer(s.buffer, at.address, 0)});
+      stored.push_back({both[1].value, pointer(s.buffer, next.address, 0)});
+      f += 2;
+      continue;
+    }
     const bool pair = even_and_odd_ || (!fits && at.runs_on && wide_->stores_pairs(dtype) && whole(f + 1));
     llvm::Value* vector = even_and_odd_ ? store_even_and_odd(s, frames[f], frames[f + 1])
                           : pair        ? wide_->store_convert_pair(dtype, value(f), value(f + 1))

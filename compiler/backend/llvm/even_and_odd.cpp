@@ -32,6 +32,14 @@ bool KernelEmitter::may_go_even_and_odd(bool from_whole_vectors) const {
   auto along = [&](loops::BufferId id, const DimVec& index) {
     return dtype_of(id) == Dtype::bf16 && by_ones(id, index, from_whole_vectors);
   };
+  // Sums of columns go to memory once, behind their rows, as they are.
+  const bool sums = outside && std::ranges::any_of(nest_->axes, [](const loops::Axis& a) {
+                      return a.kind == loops::AxisKind::reduction;
+                    });
+  auto stored = [&](const Store& s) {
+    return along(s.buffer, s.index) ||
+           (sums && dtype_of(s.buffer) == Dtype::f32 && by_ones(s.buffer, s.index, from_whole_vectors));
+  };
   bool reads = false;
   for (loops::Ssa i = 0; i < nest_->body.size(); ++i) {
     const Instr& instr = nest_->body[i];
@@ -50,8 +58,7 @@ bool KernelEmitter::may_go_even_and_odd(bool from_whole_vectors) const {
   for (size_t s = 0; s < nest_->stores.size(); ++s) {
     const Store& store = nest_->stores[s];
     if (!outside && !store_inner_[s]) continue;
-    if (store.mode != loops::StoreMode::assign || store.mask != kNone || !varies(store.index) ||
-        !along(store.buffer, store.index))
+    if (store.mode != loops::StoreMode::assign || store.mask != kNone || !varies(store.index) || !stored(store))
       return false;
   }
   return reads;

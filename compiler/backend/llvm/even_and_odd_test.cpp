@@ -104,6 +104,26 @@ TEST(EvenAndOdd, EveryNumberStaysInItsPlace) {
                      std::string_view(last).starts_with("relu"));
 }
 
+TEST(EvenAndOdd, SumsOfColumnsAreInOrder) {
+  const std::string text = R"(loops @columns {
+  input %x: bf16[3, 461] placed
+  temp %z: DTYPE[461] placed
+  kernel {
+    for i < 461 lanes LANES, reduce j < 3 {
+      %0 = load %x[j, i]
+      %1: f32 = to_dtype.bf16 %0
+      %2 = reduce sum %1
+      %3: DTYPE = to_dtype.f32 %2
+      store %z[i] = %3
+    }
+  }
+  return %z
+})";
+  for (const char* dtype : {"bf16", "f32"})
+    for (const char* lanes : {"16 unroll 4", "16 unroll 2", "8 unroll 2", "4 unroll 8"})
+      expect_equal(with(with(text, "LANES", lanes), "DTYPE", dtype), {small_numbers()});
+}
+
 TEST(EvenAndOdd, ReductionsTakeEachElementOnce) {
   const std::string text = R"(loops @reduces {
   input %x: bf16[3, 461] placed

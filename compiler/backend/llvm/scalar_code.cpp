@@ -237,6 +237,16 @@ llvm::Value* ScalarCode::store_even_and_odd_relu(const Lanes& even, const Lanes&
   return code.alternating(bf16_bits_of_relu(code, code.wrap(even.value), code.wrap(odd.value))).value;
 }
 
+std::array<Lanes, 2> ScalarCode::in_order(const Lanes& even, const Lanes& odd) {
+  std::array<Lanes, 2> made;
+  for (int half = 0; half < 2; ++half) {
+    std::vector<int> from(static_cast<size_t>(lanes_));
+    for (int i = 0; i < lanes_; ++i) from[static_cast<size_t>(i)] = (half * lanes_ + i) / 2 + (i % 2 == 0 ? 0 : lanes_);
+    made[static_cast<size_t>(half)] = {builder_->CreateShuffleVector(even.value, odd.value, from)};
+  }
+  return made;
+}
+
 bool ScalarCode::rounds_words(Dtype dtype) const { return dtype == Dtype::bf16 && lanes_ > 1 && !target_->bf16; }
 std::array<Lanes, 2> ScalarCode::round_words(const Lanes& first, const Lanes& second) {
   LaneCode code(*builder_, *target_, lanes_);

@@ -83,6 +83,8 @@ class ScalarCode {
   // bf16 on targets that have no instruction for it: both vectors rounded, held as before.
   bool rounds_words(Dtype dtype) const;
   std::array<Lanes, 2> round_words(const Lanes& first, const Lanes& second);
+  // The same of f32, which need not be rounded: as two vectors that follow one another.
+  std::array<Lanes, 2> in_order(const Lanes& even, const Lanes& odd);
   // Where stores_pairs: of both numbers' relu.
   llvm::Value* store_even_and_odd_relu(const Lanes& even, const Lanes& odd);
 
