@@ -79,7 +79,7 @@ TEST(Equal, SubGraphsByContent) {
   expect_same(text,
               "graph @g(%p: bool[], %x: f32[4]) { %r = test.choose(%p, @b, @a, [%x]) return %r }"
               "graph @a(%x: f32[4]) { return %x } graph @b(%x: f32[4]) { %y = test.relu(%x) return %y }");
-  expect_different(text, other.replace(other.find("test.relu"), 9, "test.view"), "@yes: %y = test.relu(%x)");
+  expect_different(text, other.replace(other.find("test.relu"), 9, "test.view"), "@yes: %y: f32[4] = test.relu(%x)");
 }
 
 TEST(Equal, ListsByContent) {

@@ -207,10 +207,11 @@ class Functionaliser {
       NodeId id = again.back();
       again.pop_back();
       const Node& node = graph_.node(id);
+      if (node.result_count == 0) continue;
       bool view = (node.op->has(Trait::view) || node.op->has(Trait::maybe_view)) && !node.op->decompose.empty();
       // Views of a copy, as a list of them may be, share its memory.
       const bool alone = graph_.storage(node.result()) == node.result() &&
-                         !(view && node.result_count && graph_.type(node.result()).kind == TypeKind::list);
+                         !(view && graph_.type(node.result()).kind == TypeKind::list);
       if (!view || !node.op->written_base.empty() || node.op->schema.mutates() || alone ||
           !classes.is_written(node.result()))
         continue;

@@ -314,7 +314,7 @@ class Decider {
 
   // Mostly not optimised: that is LLVM's business, and takes longer than all the rest.
   runtime::KernelCode coded(const loops::Program& program, const Machine& machine) {
-    const native::Compiler compiler(native::find_target(machine.name));
+    const native::Compiler compiler(native::whole_target(machine.name));
     runtime::KernelCode code;
     Code all, optimised;
     std::set<std::string> keys;
@@ -457,7 +457,7 @@ Facts facts_of(const ScalarRow& row) {
   uint64_t samples = 0;
   for (size_t machine = 0; machine < std::size(kMachines); ++machine) {
     const char* const name = kMachines[machine];
-    const native::CpuTarget& target = native::find_target(name);
+    const native::CpuTarget target = native::whole_target(name);
     const native::Compiler compiler(target);
     Code all;
     int64_t refused = 0;

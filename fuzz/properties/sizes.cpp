@@ -337,6 +337,7 @@ Property sizes() {
   return {.name = "sizes",
           .contract = "what is made, known and proved of sizes is what plain arithmetic gives wherever the facts hold",
           .holds = holds,
+          .every = 3,
           .of_graph = true};
 }
 

@@ -32,7 +32,8 @@ bool runs_linux_on(llvm::Triple::ArchType arch) {
 }  // namespace
 
 namespace {
-std::vector<CpuTarget> all_targets() {
+// `whole`: with all that processors of a name may have beside what each has, whatever this one has.
+std::vector<CpuTarget> all_targets(bool whole) {
   const llvm::StringMap<bool> host = llvm::sys::getHostCPUFeatures();
   const bool x86 = runs_linux_on(llvm::Triple::x86_64), arm = runs_linux_on(llvm::Triple::aarch64);
   const std::string x86_triple = "x86_64-unknown-linux-gnu", arm_triple = "aarch64-unknown-linux-gnu";
@@ -40,13 +41,13 @@ std::vector<CpuTarget> all_targets() {
   CpuTarget avx512{.name = "avx512", .triple = x86_triple, .cpu = "x86-64-v4", .vector_bytes = 64};
   avx512.features = "-prefer-256-bit";
   avx512.fma = avx512.avx512 = avx512.f16 = true;
-  avx512.bf16 = has(host, "avx512bf16");
+  avx512.bf16 = whole || has(host, "avx512bf16");
   if (avx512.bf16) avx512.features += ",+avx512bf16";
-  avx512.permute_bytes = has(host, "avx512vbmi");
+  avx512.permute_bytes = whole || has(host, "avx512vbmi");
   if (avx512.permute_bytes) avx512.features += ",+avx512vbmi";
   // Of these kortest takes a vector unit's time beside its own (measured on Zen 4).
-  avx512.masks_as_words = x86 && llvm::sys::getHostCPUName().starts_with("znver");
-  avx512.funnel_shifts = has(host, "avx512vbmi2");
+  avx512.masks_as_words = whole || (x86 && llvm::sys::getHostCPUName().starts_with("znver"));
+  avx512.funnel_shifts = whole || has(host, "avx512vbmi2");
   if (avx512.funnel_shifts) avx512.features += ",+avx512vbmi2";
   avx512.runs_here = x86 && has_all(host, kAvx2) && has_all(host, kAvx512);
   all.push_back(avx512);
@@ -71,17 +72,26 @@ std::vector<CpuTarget> all_targets() {
 }  // namespace
 
 const std::vector<CpuTarget>& targets() {
-  static const std::vector<CpuTarget> all = all_targets();  // to ask a virtual machine's processor takes long
+  static const std::vector<CpuTarget> all = all_targets(false);  // to ask a virtual machine's processor takes long
   return all;
 }
 
-CpuTarget find_target(std::string_view name) {
+namespace {
+CpuTarget named(const std::vector<CpuTarget>& all, std::string_view name) {
   std::string names;
-  for (const CpuTarget& target : targets()) {
+  for (const CpuTarget& target : all) {
     if (target.name == name) return target;
     names += (names.empty() ? "" : ", ") + target.name;
   }
   throw UserError("no target '" + std::string(name) + "'", "", "there are " + names);
+}
+}  // namespace
+
+CpuTarget find_target(std::string_view name) { return named(targets(), name); }
+
+CpuTarget whole_target(std::string_view name) {
+  static const std::vector<CpuTarget> all = all_targets(true);
+  return named(all, name);
 }
 
 CpuTarget runnable_target(std::string_view name) {

@@ -37,5 +37,7 @@ CpuTarget find_target(std::string_view name);
 // That one; empty: the best that this machine runs. Throws UserError, which says what the machine has, where it can't
 // run it.
 CpuTarget runnable_target(std::string_view name = {});
+// With all that processors of that name may have besides, whatever this one has: for code that is looked at, not run.
+CpuTarget whole_target(std::string_view name);
 
 }  // namespace lenz::native
