@@ -4,6 +4,7 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
+#include "compiler/base/lexer.h"
 #include "compiler/base/suggest.h"
 #include "compiler/graph/alias.h"
 #include "compiler/graph/npz.h"
@@ -108,7 +109,13 @@ std::optional<NpyArray> number_array(const Seen& seen) {
 }  // namespace
 
 std::string input_key(const Graph& graph, const Input& input) {
-  const std::string name = graph.value_name(input.value), plain = name.substr(1);
+  const std::string name = graph.value_name(input.value);
+  std::string plain = name.substr(1);
+  if (!is_shown_as_it_is(plain)) {
+    std::string quoted;
+    append_quoted(quoted, plain);
+    plain = quoted;
+  }
   return names_output(plain) || plain == kDescription || plain == kEnding ? name : plain;
 }
 

@@ -37,7 +37,8 @@ GivenGraph given_graph(const std::string& file, const GivenInputs& inputs, Boxed
 std::vector<RunValue> read_inputs(const std::string& path, const Graph& graph, Boxed& boxed, Binding& binding,
                                   uint64_t seed, bool all = false, std::vector<std::string>* drawn = nullptr);
 void write_inputs(const std::string& path, const Graph& graph, std::span<const RunValue> values);
-// Of an input in a file: its name, with % where that is an output's key, the description's or one in it.
+// Of an input in a file: its name, with % where that is an output's key, the description's or one in it; in quotes, as
+// texts of graphs have it, where it can't be shown as it is.
 std::string input_key(const Graph& graph, const Input& input);
 inline constexpr const char* kReference = "reference";
 // What a file of results does not say, and is taken to be as expected.

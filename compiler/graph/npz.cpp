@@ -111,15 +111,12 @@ NpzReader::Directory NpzReader::find_directory() {
   return d;
 }
 
-namespace {
-// Whether a name can be shown: UTF-8, without control characters.
 bool is_shown_as_it_is(std::string_view name) {
   std::string quoted;
   append_quoted(quoted, name);
   const auto escaped = std::ranges::count_if(name, [](char c) { return c == '"' || c == '\\'; });
   return quoted.size() == name.size() + 2 + static_cast<size_t>(escaped);
 }
-}  // namespace
 
 void NpzReader::read_directory() {
   const Directory d = find_directory();

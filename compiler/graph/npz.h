@@ -36,6 +36,9 @@ NpyArray parse_npy(std::span<const std::byte> file, const NpzLimits& limits = {}
 NpyArray parse_npy_header(std::span<const std::byte> file);  // without elements, of which none need be there
 std::vector<std::byte> format_npy(const NpyArray& array);
 
+// Whether a name can be shown, and so be an array's: UTF-8, without control characters.
+bool is_shown_as_it_is(std::string_view name);
+
 class NpzReader {
  public:
   explicit NpzReader(std::string path, const NpzLimits& limits = {});

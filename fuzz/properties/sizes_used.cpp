@@ -280,8 +280,12 @@ std::string wrongly_typical(const PlainFacts& known, const lenz::Facts& facts, s
                             SymPool& pool) {
   SizePoint point;
   for (size_t i = 0; i < kSizeSymbols; ++i) {
-    point.push_back(facts.hint(pool.symbol("s" + std::to_string(i)).node()));
-    if (point[i] < known.low[i] || point[i] > known.high[i]) return "typical is" + where_it_stands(known, point);
+    const Dim symbol = pool.symbol("s" + std::to_string(i));
+    point.push_back(facts.hint(symbol.node()));
+    // What an equation says by others is what these make it: of products no values may be found that satisfy all.
+    const bool free = facts.simplify(symbol) == symbol;
+    if (free && (point[i] < known.low[i] || point[i] > known.high[i]))
+      return "typical is" + where_it_stands(known, point);
   }
   for (const Dim d : dims)
     if (const auto hint = facts.hint(d), value = evaluate(d, values_at(point)); hint && value && hint != value)

@@ -92,6 +92,10 @@ void products(RowSink& t) {
     }
     if without_imaginary($beta) == 0 { return %y }
     %x = aten.expand(%self, shape(%y))
+    if not is_constant($beta) {
+      %none = aten.eq(aten.scalar_tensor($beta, dtype=f64, device=device(%x)), 0)
+      %x = aten.where(%none, 0, %x)
+    }
     if $beta != 1 {
       if $whole { %x = aten.mul(%x, aten.scalar_tensor($beta, dtype=dtype(%x), device=device(%x))) }
       else { %x = aten.mul(%x, $beta) }
@@ -148,6 +152,10 @@ void products(RowSink& t) {
     %product = aten.mul(aten.unsqueeze(%column, 1), aten._to_copy(%vec2, dtype=$d))
     if without_imaginary($beta) == 0 { return %product }
     %x = aten._to_copy(%self, dtype=$d)
+    if not is_constant($beta) {
+      %none = aten.eq(aten.scalar_tensor($beta, dtype=f64, device=device(%x)), 0)
+      %x = aten.where(%none, 0, %x)
+    }
     if $beta != 1 { %x = aten.mul(%x, $beta) }
     return aten.add(aten.expand(%x, shape(%product)), %product))",
                                                                                                            added));
