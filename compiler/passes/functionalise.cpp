@@ -1,5 +1,6 @@
 // Views and writes away: see the contract below, and written_storage.h for how a storage becomes values.
 #include <algorithm>
+#include <utility>
 
 #include "compiler/graph/alias.h"
 #include "compiler/graph/rewrite.h"
@@ -274,6 +275,7 @@ class Functionaliser {
           s.flat |= graph_.node(storages_->link(at).by).op->written_base.empty();
       });
     });
+    leave_whole();
     for (ValueId v = 0; v < graph_.value_count(); ++v) {
       if (storages_->storage(v) == Storages::kNoStorage) continue;
       WrittenStorage& s = values_->of(v);
@@ -291,6 +293,25 @@ class Functionaliser {
       const bool dense = !known && producer != kNone && graph_.node(producer).op->schema.find("stride") < 0;
       s.flat |= !dense && !lies_apart(graph_, first);
     }
+  }
+
+  // A write that stays is a copy, which gives nobody another size: an op that does stays with all that it writes.
+  void leave_whole() {
+    for (bool again = true; std::exchange(again, false);)
+      graph_.for_each_node([&](NodeId id) {
+        const Node& node = graph_.node(id);
+        bool stays = false;
+        for_each_target(graph_, node, [&](ValueId v) {
+          for (uint16_t i = 0; i < node.result_count && values_->of(v).stuck; ++i)
+            stays = stays || (graph_.storage(node.result(i)) == graph_.storage(v) &&
+                              !std::ranges::equal(graph_.type(node.result(i)).sizes(), graph_.type(v).sizes()));
+        });
+        if (!stays) return;
+        for_each_target(graph_, node, [&](ValueId v) {
+          again = again || !values_->of(v).stuck;
+          values_->of(v).stuck = true;
+        });
+      });
   }
 
   // Beside writes that stay, inputs may have got their final values already, by the copies that `give_back` makes:
