@@ -414,5 +414,13 @@ graph @fuzzed(
 )");
 }
 
+// What NaN becomes where it is put among integers is anybody's.
+TEST(ReplayedCases, NoNumberAmongIntegers) {
+  for (const std::string call : {"aten.select_scatter(%x0, %x1, 0, 0)", "aten.diagonal_scatter(%x2, %x3)"})
+    expect_to_hold(R"(# fuzz: values=nan seed=0 target=avx2
+graph @fuzzed(%x0: i32[1, 1, 1, 1], %x1: f32[1, 1, 1], %x2: i32[1, 1], %x3: f32[1]) {
+  %0 = )" + call + "\n  return %0\n}\n");
+}
+
 }  // namespace
 }  // namespace lenz::fuzz
