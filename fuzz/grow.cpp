@@ -236,17 +236,20 @@ class Grower {
     if (calls.empty()) return false;
     const Node node = graph.node(c_.pick(calls));
     std::vector<Arg> args(node.arguments().begin(), node.arguments().end());
-    bool writes = false;
-    for (size_t i = 0; i < args.size(); ++i) writes = writes || writes_operand(*node.op, args, i);
-    if (!writes && c_.flip()) {
-      if (options_.writes && c_.flip()) {
+    if (!writes_to_any(*node.op, args) && c_.flip()) {
+      if (options_.writes && c_.flip())
         write_to_operand(growth, args);  // what was equal is so no more
-      } else {
+      else
         replace_operand(growth, args);
-      }
     }
     append(growth, *node.op, args);
     return true;
+  }
+
+  static bool writes_to_any(const OpDef& op, std::span<const Arg> args) {
+    for (size_t i = 0; i < args.size(); ++i)
+      if (writes_operand(op, args, i)) return true;
+    return false;
   }
 
   // The newest call again as it stands: equal calls are one, but for those that draw or write.
@@ -258,11 +261,7 @@ class Grower {
     if (!resized(graph, graph.node(id)).empty()) return;
     const Node node = graph.node(id);
     std::vector<Arg> args(node.arguments().begin(), node.arguments().end());
-    auto writes = [&] {
-      for (size_t i = 0; i < args.size(); ++i)
-        if (writes_operand(*node.op, args, i)) return true;
-      return false;
-    };
+    auto writes = [&] { return writes_to_any(*node.op, args); };
     if (!writes() && c_.flip()) {  // what is written to keeps its size
       change_one(c_, *node.op, args);
       if (writes()) return;  // as a flag may say, to what nobody may write to
@@ -289,12 +288,12 @@ class Grower {
     Graph& graph = *growth.graph;
     Tried tried(graph.assumptions);
     const NodeId id = graph.append(op, args);
-    if (!growth.has_too_many(graph.node(id))) {
-      tried.stays();
-      return id;
+    if (growth.has_too_many(graph.node(id))) {
+      graph.erase(id);
+      throw Unsupported("more elements than a case may have");
     }
-    graph.erase(id);
-    throw Unsupported("more elements than a case may have");
+    tried.stays();
+    return id;
   }
 
   void write_to_operand(Growth& growth, std::span<const Arg> args) {

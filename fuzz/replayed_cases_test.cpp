@@ -422,5 +422,41 @@ graph @fuzzed(%x0: i32[1, 1, 1, 1], %x1: f32[1, 1, 1], %x2: i32[1, 1], %x3: f32[
   %0 = )" + call + "\n  return %0\n}\n");
 }
 
+// A share of nothing that the run alone knows takes nothing, whatever it is of.
+TEST(ReplayedCases, SharesThatTheRunKnowsToBeNothing) {
+  expect_to_hold(R"(# fuzz: values=ordinary seed=2744201464 target=generic
+graph @fuzzed(
+    %x0: i64[1, 1],
+    %x1: f32[1, 1] init uniform(-4.0, 4.0, seed=43522),
+    %x2: f32[1] init uniform(-4.0, 4.0, seed=46560),
+    %x3: f32[1] mut init uniform(-4.0, 4.0, seed=40487)
+) {
+  %0 = aten.full([], 0.0)
+  %1: float = aten._local_scalar_dense(%0)
+  %2 = aten.addmv_(%x3, %x1, %x2, beta=%1)
+  return %x0
+}
+)");
+}
+
+// What eager itself is off by in one result is no fault of a pass that changes the bits of another.
+TEST(ReplayedCases, EagersOwnRoundingBesideComplexProducts) {
+  expect_to_hold(R"(# fuzz: values=ordinary seed=0
+graph @fuzzed(
+    %x1: f32[] mut init uniform(-4.0, 4.0, seed=11823),
+    %x4: c64[4, 7, 3, 4] strides [1, 12, 4, 84] mut init uniform(-4.0, 4.0, seed=13805),
+    %x5: c64[4, 7, 3, 4] init uniform(-4.0, 4.0, seed=988),
+    %c7: f32[] init uniform(-2.0, 2.0, seed=1),
+    %c8: c64[1, 1, 3, 4] init uniform(-2.0, 2.0, seed=1)
+) {
+  %0 = lenz.constant(bf16[3, 3, 2, 2] [-0.46875, 1.5, -3.578125, 1.0078125, -3.640625, 3.0, -1.65625, -2.3125, -2.25, -1.7890625, 0.1484375, -0.9453125, -2.609375, -1.2578125, 3.984375, 2.609375, 3.625, -2.84375, -0.77734375, -3.234375, -2.03125, 2.828125, -3.90625, -2.671875, -1.46875, 1.109375, -2.109375, 1.4609375, 3.765625, -1.2109375, -3.328125, 1.578125, 2.46875, -3.828125, -2.046875, 0.796875])
+  %1 = lenz.constant(bf16[3] [0.6484375, -1.5390625, -0.64453125])
+  %2, %3, %4 = aten.native_batch_norm(%0, %1, %1, training=true, momentum=0.0, eps=0.0)
+  aten._foreach_addcmul_([%x1, %x4], [%c7, %c8], [%c7, %x5], [1, 1])
+  return %4
+}
+)");
+}
+
 }  // namespace
 }  // namespace lenz::fuzz

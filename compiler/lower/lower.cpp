@@ -224,8 +224,8 @@ ValueId Lowering::viewed_through_lazy(ValueId v) const {
   }
 }
 
-// Whether loops make its elements, as those of conjugates, and it would share them: so nothing can be stored, and no
-// buffer of such places is one to look at.
+// Whether loops make its elements, as those of conjugates, and it would share them: so its buffer lies otherwise, and
+// no view of that shows it, unless who looks through memory has it lie so (store_to_shared_places).
 bool Lowering::is_apart(ValueId v) const {
   return graph_->storage(v) != v && type(v).is_tensor() && shares_places(type(v).sizes(), type(v).strides());
 }

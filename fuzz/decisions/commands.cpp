@@ -1,7 +1,6 @@
 #include "fuzz/decisions/commands.h"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <spawn.h>
 #include <sys/mman.h>
 #include <sys/wait.h>

@@ -63,6 +63,14 @@ std::optional<int64_t> dim_of(const Call& call) {
   return a.kind == ArgKind::integer ? std::optional(a.i) : std::nullopt;
 }
 
+bool has_no_integer(FlowContext& in, const Call& call, Dtype to) {
+  if (!is_integral(to, false)) return false;
+  const double most = std::ldexp(1.0, info(to).bits - (info(to).is_signed ? 1 : 0));
+  return std::ranges::any_of(leaves(call.values), [&](const at::Tensor& t) {
+    return (t.is_floating_point() || t.is_complex()) && !at::all(magnitude(in.store.read(t).value) < most).item<bool>();
+  });
+}
+
 bool may_make_sizes(const OpDef& op) {
   return op.has(Trait::data_dependent) || op.schema.packet == "index";  // op name: no trait tells who takes truths
 }

@@ -30,6 +30,9 @@ std::pair<double, double> integer_range(Dtype d);  // its ends that a double can
 
 at::Tensor zeros_like_plane(const at::Tensor& t);
 at::Tensor magnitude(const at::Tensor& t);
+// Whether floats among the operands become integers, and one is none that the dtype has: what it becomes is open.
+bool has_no_integer(FlowContext& in, const Call& call, Dtype to);
+
 // Whether how many elements it gives may hang on values: of `index` on truths among its indices.
 bool may_make_sizes(const OpDef& op);
 

@@ -104,22 +104,6 @@ bool only_adds(const Call& call) {
 }
 
 namespace {
-// Whether numbers become integers before they are added up, and one of them has none: what it becomes is the kernel's
-// affair.
-bool narrowed_beyond(FlowContext& in, const Call& call, Dtype to) {
-  if (call.op->schema.find("dtype") < 0 || !is_integral(to, false)) return false;
-  const double most = std::ldexp(1.0, info(to).bits - (info(to).is_signed ? 1 : 0));
-  bool any = false;
-  for (size_t p = 0; p < call.args.size(); ++p)
-    for_each_value(call.args[p], [&](ValueId v) {
-      if (!call.values[v] || !call.values[v]->value.isTensor()) return;
-      const at::Tensor t = call.values[v]->value.toTensor();
-      if (t.is_floating_point() || t.is_complex())
-        any = any || !at::all(magnitude(in.store.read(t).value) < most).item<bool>();
-    });
-  return any;
-}
-
 // Where a factor or a term that is NaN for certain has a part in the result: that is NaN then, whatever the others are.
 std::vector<at::Tensor> meets_certain_nan(FlowContext& in, const Call& call, const std::vector<Arg>& ones) {
   auto counted = [&](double of_nan) {
@@ -263,7 +247,8 @@ Outcome flow_positive(FlowContext& in, const Call& given) {
   Summary s = summary_of(in, call);
   Dtype d = call.result_dtypes[0];
   auto results = leaves(out.results);
-  if (!is_inexact(d) && narrowed_beyond(in, call, d)) {
+  // Before they are added up.
+  if (!is_inexact(d) && call.op->schema.find("dtype") >= 0 && has_no_integer(in, call, d)) {
     mark_unknown(in, out.results);
     return out;
   }

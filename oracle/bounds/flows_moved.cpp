@@ -43,16 +43,6 @@ Call promoted(FlowContext& in, const Call& call) {
   if (call.op->has(Trait::indexing) || call.op->has(Trait::data_dependent) || call.result_dtypes.empty()) return call;
   return with_operands_as(in, call, call.result_dtypes[0], false);
 }
-// Whether floats are put among integers, and one of them is none that the dtype has: what it becomes is open.
-bool puts_no_integer(FlowContext& in, const Call& call, Dtype to) {
-  if (!is_integral(to, false) || call.values.empty() || call.dtype_of(0) != to) return false;
-  const double most = std::ldexp(1.0, info(to).bits - (info(to).is_signed ? 1 : 0));
-  for (size_t v = 0; v < call.values.size(); ++v)
-    for (const at::Tensor& t : leaves({&call.values[v], 1}))
-      if ((t.is_floating_point() || t.is_complex()) && !at::all(magnitude(in.store.read(t).value) < most).item<bool>())
-        return true;
-  return false;
-}
 // Whether truths that may be others say how many are taken: numbers say which.
 bool open_truths_count(FlowContext& in, const Call& call) {
   if (!may_make_sizes(*call.op)) return false;
@@ -72,7 +62,8 @@ Outcome flow_moved(FlowContext& in, const Call& given) {
   if (out.raised || !in.errors) return out;
   Summary s = summary_of(in, call);
   Dtype to = call.result_dtypes[0];
-  if (puts_no_integer(in, call, to)) {
+  // Put among integers, as a part of another dtype is.
+  if (!call.values.empty() && call.dtype_of(0) == to && has_no_integer(in, call, to)) {
     mark_unknown(in, out.results);
     return out;
   }

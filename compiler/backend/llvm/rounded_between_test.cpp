@@ -1,15 +1,9 @@
 // What is rounded to fewer digits between other steps, two vectors at once where a target has that: subnormal numbers,
 // infinities and NaN among others.
-#include <gtest/gtest.h>
-
 #include <bit>
-#include <cmath>
 #include <random>
 
-#include "compiler/backend/llvm/native_kernels.h"
-#include "compiler/loops/text.h"
-#include "compiler/loops/verify.h"
-#include "compiler/ops/op_table.h"
+#include "compiler/backend/llvm/same_bits_test.h"
 
 namespace lenz::native {
 namespace {
@@ -31,26 +25,6 @@ loops::Tensor numbers() {
   return x;
 }
 
-void expect_equal(const std::string& text, const std::vector<loops::InputValue>& inputs) {
-  const loops::Program program = loops::parse_program(text, op_table());
-  loops::require_valid(program, "the test");
-  const loops::Results wanted = loops::interpret(program, inputs);
-  for (const CpuTarget& target : targets()) {
-    if (!target.runs_here) continue;
-    NativeKernels kernels(program, target, 1);
-    ASSERT_TRUE(kernels.refused().empty()) << kernels.refused()[0];
-    loops::InterpretOptions options;
-    options.run_kernel = [&](const loops::KernelCall& call) { return kernels.run(call); };
-    const loops::Results got = loops::interpret(program, inputs, options);
-    ASSERT_EQ(got.ending, wanted.ending) << got.text;
-    for (int64_t i = 0; i < kElements; ++i) {
-      const double x = wanted.outputs[0].tensor.at(i).real(), y = got.outputs[0].tensor.at(i).real();
-      EXPECT_TRUE((std::isnan(x) && std::isnan(y)) || (x == y && std::signbit(x) == std::signbit(y)))
-          << target.name << " element " << i << ": " << x << " and " << y;
-    }
-  }
-}
-
 TEST(RoundedBetween, EveryKindOfNumber) {
   for (const char* dtype : {"bf16", "f16"})
     for (const char* unroll : {"2", "3", "4"}) {
@@ -70,7 +44,7 @@ TEST(RoundedBetween, EveryKindOfNumber) {
 })";
       for (size_t at = 0; (at = text.find("NARROW")) != std::string::npos;) text.replace(at, 6, dtype);
       text.replace(text.find("TIMES"), 5, unroll);
-      expect_equal(text, {numbers()});
+      expect_same(text, {numbers()}, same_real);
     }
 }
 

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -28,8 +30,15 @@ inline bool same_number(const ScalarValue& a, const ScalarValue& b) {
   }
 }
 
-// Code and interpreter give the same bits on every target that runs here, on one thread and on several.
-inline void expect_same(const std::string& text, const std::vector<loops::InputValue>& inputs) {
+// Of real numbers: one NaN is as good as another, and zeros have signs.
+inline bool same_real(const ScalarValue& a, const ScalarValue& b) {
+  const double x = a.real(), y = b.real();
+  return (std::isnan(x) && std::isnan(y)) || (x == y && std::signbit(x) == std::signbit(y));
+}
+
+// Code and interpreter give the same on every target that runs here, on one thread and on several.
+inline void expect_same(const std::string& text, const std::vector<loops::InputValue>& inputs,
+                        const std::function<bool(const ScalarValue&, const ScalarValue&)>& same = same_number) {
   const loops::Program program = loops::parse_program(text, op_table());
   loops::require_valid(program, "the test");
   const loops::Results wanted = loops::interpret(program, inputs);
@@ -42,9 +51,10 @@ inline void expect_same(const std::string& text, const std::vector<loops::InputV
       options.run_kernel = [&](const loops::KernelCall& call) { return kernels.run(call); };
       const loops::Results got = loops::interpret(program, inputs, options);
       ASSERT_EQ(got.ending, wanted.ending) << got.text;
-      for (int64_t i = 0; i < wanted.outputs[0].tensor.numel(); ++i)
-        EXPECT_TRUE(same_number(got.outputs[0].tensor.at(i), wanted.outputs[0].tensor.at(i)))
-            << target.name << " " << i;
+      for (int64_t i = 0; i < wanted.outputs[0].tensor.numel(); ++i) {
+        const ScalarValue x = wanted.outputs[0].tensor.at(i), y = got.outputs[0].tensor.at(i);
+        EXPECT_TRUE(same(x, y)) << target.name << " element " << i << ": " << x.real() << " and " << y.real();
+      }
     }
   }
 }

@@ -16,6 +16,12 @@ constexpr std::string_view kEmptyProduct =
     "where nothing is multiplied eager forgets dtypes: `the operands must have one dtype`, `bools don't multiply`, "
     "`float8 is not supported`";
 
+// Beta may be a number that only the run knows: 0 takes nothing of %x, whatever that is.
+#define LENZ_UNLESS_BETA_IS_0                                                      \
+  "if not is_constant($beta) { "                                                   \
+  "  %none = aten.eq(aten.scalar_tensor($beta, dtype=f64, device=device(%x)), 0) " \
+  "  %x = aten.where(%none, 0, %x) } "
+
 void products(RowSink& t) {
   Row row{.variants = {.out = "out", .out_rule = OutRule::same_dtype},
           .traits = contraction | core,
@@ -92,10 +98,7 @@ void products(RowSink& t) {
     }
     if without_imaginary($beta) == 0 { return %y }
     %x = aten.expand(%self, shape(%y))
-    if not is_constant($beta) {
-      %none = aten.eq(aten.scalar_tensor($beta, dtype=f64, device=device(%x)), 0)
-      %x = aten.where(%none, 0, %x)
-    }
+    )" LENZ_UNLESS_BETA_IS_0 R"(
     if $beta != 1 {
       if $whole { %x = aten.mul(%x, aten.scalar_tensor($beta, dtype=dtype(%x), device=device(%x))) }
       else { %x = aten.mul(%x, $beta) }
@@ -152,14 +155,13 @@ void products(RowSink& t) {
     %product = aten.mul(aten.unsqueeze(%column, 1), aten._to_copy(%vec2, dtype=$d))
     if without_imaginary($beta) == 0 { return %product }
     %x = aten._to_copy(%self, dtype=$d)
-    if not is_constant($beta) {
-      %none = aten.eq(aten.scalar_tensor($beta, dtype=f64, device=device(%x)), 0)
-      %x = aten.where(%none, 0, %x)
-    }
+    )" LENZ_UNLESS_BETA_IS_0 R"(
     if $beta != 1 { %x = aten.mul(%x, $beta) }
     return aten.add(aten.expand(%x, shape(%product)), %product))",
                                                                                                            added));
 }
+
+#undef LENZ_UNLESS_BETA_IS_0
 
 void composed(RowSink& t) {
   // The out= variants of matmul and linear run in the form of the product inside: not derivable, so left out.
