@@ -27,6 +27,7 @@ NOT_LOWERED = {
     "functionalise-given_back_beside_a_write_that_stays.lenz": "not functional: lenz.cond",
     "given_back_beside_a_branch_that_writes.lenz": "not functional: lenz.cond",
     "running_statistics_that_are_used.lenz": "not functional: lenz.scan",
+    "resized_beside_other_results.lenz": "not functional: lenz.cond",
 }
 
 # Where eager itself leaves the bounds of the float64 reference: what the message says of it, and why.
