@@ -8,6 +8,7 @@
 #include "compiler/graph/alias.h"
 #include "compiler/graph/match.h"
 #include "compiler/graph/pattern_functions.h"
+#include "compiler/graph/rewrite.h"
 #include "compiler/ops/op_table.h"
 #include "compiler/passes/joint/attention_patterns.h"
 #include "fuzz/adapt.h"
@@ -174,16 +175,21 @@ class Instance {
     return nodes_;
   }
 
-  // Whether a rule of the same nodes applies here as things stand: what it asks beside them holds too.
-  bool fits(const Rule& rule) const {
-    const size_t root = rule.plan[0].node;
-    return root < nodes_.size() && match(graph_, *idiom_.rules, rule, nodes_[root]).has_value();
+  // Whether a rule of the same nodes matches here: what it asks beside them holds too.
+  bool matches(const Rule& rule) const {
+    return has_root(rule) && match(graph_, *idiom_.rules, rule, nodes_[rule.plan[0].node]);
+  }
+  // And nothing else, such as a type that would be another one, keeps it from being applied.
+  bool applies(const Rule& rule) const {
+    return has_root(rule) && would_rewrite(graph_, *idiom_.rules, rule, nodes_[rule.plan[0].node]);
   }
 
   // As if it had never been made.
   void undo() { back_to(begin_); }
 
  private:
+  bool has_root(const Rule& rule) const { return rule.plan[0].node < nodes_.size(); }
+
   template <class T>
   static void bind_to(std::span<const std::string> names, std::string_view name, std::vector<T>& places, const T& to) {
     const auto at = std::ranges::find(names, name);
@@ -431,9 +437,7 @@ class Instance {
   std::vector<std::optional<Arg>> attrs_;
   std::vector<const OpDef*> ops_;
 };
-}  // namespace
 
-namespace {
 // The same rule that does not ask one of its questions.
 Rule without(const Rule& rule, size_t question) {
   Rule other = rule;
@@ -466,9 +470,7 @@ Lacking lacking(const Rule& rule, uint64_t time) {
   if (which < questions + places.size()) return {.place = places[which - questions]};
   return {.any = true};
 }
-}  // namespace
 
-namespace {
 // One dtype, or two that are promoted, in place of what the graph likes: a rule that forgot to ask for a dtype asks
 // nothing that could be denied. What differs most where negatives and differences wrap comes oftener.
 DtypeSet dtypes_of_rule(DtypeSet liked, Chooser& choose) {
@@ -520,8 +522,9 @@ bool grow_idiom(Growth& growth, Chooser& choose, const NodeMade& made, std::opti
     growth.wants_input = true;
     Instance instance(growth, choose, idiom, wanted);
     const std::span<const NodeId> nodes = instance.make();
-    const bool applies = instance.fits(rule);
-    const bool fits = lacks.question ? instance.fits(lax) && !applies : lacks.place ? !applies : applies;
+    const bool fits = lacks.question ? !instance.matches(rule) && instance.applies(lax)
+                      : lacks.place  ? !instance.matches(rule)
+                                     : instance.matches(rule);
     if (i < attempts && !fits) {
       instance.undo();
       continue;
@@ -560,7 +563,7 @@ class Chain {
       if (end_ != kNone) instance.bind("x", end_);
       if (dim) instance.bind("d", Arg::of_int(*dim));
       const std::span<const NodeId> nodes = instance.make();
-      if (!instance.fits(*idiom.rule)) {
+      if (!instance.matches(*idiom.rule)) {
         instance.undo();
         continue;
       }

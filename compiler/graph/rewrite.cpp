@@ -120,6 +120,11 @@ class Rewriter {
     return std::move(report_);
   }
 
+  // What `allow` says of it, if it is asked at all.
+  void ask(const Rule& rule, NodeId root) {
+    if (auto found = match(graph_, rules_, rule, root)) try_apply(rule, *found);
+  }
+
  private:
   static constexpr size_t kUsersPushed = 64;
   static constexpr int kUserDepth = 4;
@@ -204,7 +209,7 @@ class Rewriter {
   // Asks once about one place: who counts the questions wants them to be different ones.
   bool allowed(const Rule& rule, const Match& m, NodeId at) {
     if (!options_.allow) return true;
-    uint64_t key = combine(static_cast<uint64_t>(&rule - rules_.rules().data()), at);
+    uint64_t key = combine(reinterpret_cast<uintptr_t>(&rule), at);  // compared in this run only
     if (denied_.contains(key)) return false;
     if (options_.allow(rule, m)) return true;
     denied_.insert(key);
@@ -452,6 +457,16 @@ class Rewriter {
 
 RewriteReport rewrite(Graph& graph, const RuleSet& rules, const RewriteOptions& options) {
   return Rewriter(graph, rules, options).run();
+}
+
+bool would_rewrite(Graph& graph, const RuleSet& rules, const Rule& rule, NodeId root) {
+  bool asked = false;
+  const RewriteOptions options{.allow = [&](const Rule&, const Match&) {
+    asked = true;
+    return false;
+  }};
+  Rewriter(graph, rules, options).ask(rule, root);
+  return asked;
 }
 
 }  // namespace lenz

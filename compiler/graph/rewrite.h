@@ -62,4 +62,8 @@ struct RewriteReport {
 // a term came back that was rewritten before.
 RewriteReport rewrite(Graph& graph, const RuleSet& rules, const RewriteOptions& options = {});
 
+// Whether a rule, which need not be one of the set, would rewrite what has this root, as things stand: it matches, and
+// nothing refuses. The graph reads as before.
+bool would_rewrite(Graph& graph, const RuleSet& rules, const Rule& rule, NodeId root);
+
 }  // namespace lenz

@@ -82,6 +82,22 @@ TEST(Rewrite, AnOutputDoesNotStartToAliasAnInput) {
   EXPECT_EQ(out.report.rules[0].refused[static_cast<size_t>(Refusal::aliasing)], 1u);
 }
 
+TEST(Rewrite, WhatWouldBeRewrittenIsLeftAsItIs) {
+  auto would = [](std::string_view text) {
+    const RuleSet rules = RuleSet::parse(kInvolution, op_table());
+    auto graph = parse_graph(text, op_table());
+    const std::string before = print(*graph);
+    NodeId last = kNone;
+    graph->for_each_node([&](NodeId id) { last = graph->node(id).op->full_name == "aten.neg" ? id : last; });
+    const bool is = would_rewrite(*graph, rules, rules.rules()[0], last);
+    EXPECT_EQ(print(*graph), before);
+    return is;
+  };
+  EXPECT_TRUE(would("graph @g(%x: f32[4]) { %a = aten.neg(%x) %b = aten.neg(%a) %c = aten.sin(%b) return %c }"));
+  EXPECT_FALSE(would("graph @g(%x: f32[4]) { %a = aten.neg(%x) %b = aten.neg(%a) return %b }"));  // would alias
+  EXPECT_FALSE(would("graph @g(%x: f32[4]) { %a = aten.sin(%x) %b = aten.neg(%a) return %b }"));  // does not match
+}
+
 TEST(Rewrite, ReadsDoNotMoveAcrossWrites) {
   auto out = rewritten(kInvolution, R"(graph @g(%x: f32[4] mut) {
     %a = aten.neg(%x)
