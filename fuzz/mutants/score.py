@@ -185,6 +185,9 @@ def show(score, faults):
     killed = [(f, s) for f, s in asked if s["killed"]]
     print(share(len(killed), len(asked)) + " faults found", end="")
     print(f", median {statistics.median(s['seconds'] for _, s in killed):.1f} s" if killed else "")
+    told = [(f, s) for f, s in asked if not f.get("untold")]
+    if len(told) < len(asked):
+        print(f"  {share(sum(s['killed'] for _, s in told), len(told))} of those that some result tells")
     by_property = {}
     for _, s in killed:
         by_property.setdefault(s["by"].split(" | ")[0], []).append(s)
@@ -201,7 +204,9 @@ def show(score, faults):
     for f, s in asked:
         if not s["killed"]:
             besides = f", {s['others']} findings that no fault is needed for" if s["others"] else ""
-            print(f"  not found in {s['cases']} cases: {place(f)}: {name_of(f)}: {wrong(f)}{besides}")
+            print(f"  not found in {s['cases']} cases: {place(f)}: {name_of(f)}: {f.get('untold') or wrong(f)}{besides}")
+        elif f.get("untold"):
+            print(f"  found, though no result was to tell: {name_of(f)}: {f['untold']}")
     controls = [(f, s) for f, s in scored if f["kind"] == "control"]
     if controls:
         found = [(f, s) for f, s in controls if s["killed"]]

@@ -2,6 +2,7 @@
 """What the scoreboard counts as found: no campaign that was merely paused."""
 
 import argparse
+import contextlib
 import io
 import sys
 import tempfile
@@ -143,6 +144,29 @@ class Hangs(unittest.TestCase):
     def test_a_campaign_that_ends_behind_such_a_case_is_looked_into(self):
         self.assertTrue(self.scored(hangs=1, campaign=NONE_SEEN_TO_THE_END)["killed"])
         self.assertFalse(self.scored(hangs=10**9, campaign=NONE_SEEN_TO_THE_END)["killed"])
+
+
+class Shown(unittest.TestCase):
+    def shown(self, *killed):
+        faults = [{"id": i, "name": n, "kind": "fault", "file": "f.cpp", "line": 1, "snippet": n, "wrong": "all", "blame": [],
+                   "edits": [{"file": "f.cpp", "start": i, "end": i, "line": 1, "snippet": n, "replacement": ""}]}
+                  for i, n in enumerate(["told", "missed", "alike"])]
+        faults[2]["untold"] = "equivalent"
+        results = {score.key(f): {"killed": f["name"] in killed, "seconds": 1, "cases": 1, "others": 0, "by": "fused | bitwise",
+                                  "right": None, "stage": None, "reduced": None} for f in faults}
+        with contextlib.redirect_stdout(io.StringIO()) as out:
+            score.show(results, faults)
+        return out.getvalue()
+
+    def test_what_nothing_tells_is_asked_and_does_not_count_among_those_to_find(self):
+        shown = self.shown("told")
+        self.assertIn("1 of 3 (33.3 %) faults found", shown)
+        self.assertIn("1 of 2 (50.0 %) of those that some result tells", shown)
+        self.assertIn("alike: equivalent", shown)
+        self.assertNotIn("no result was to tell", shown)
+
+    def test_found_all_the_same_it_is_said_to_be(self):
+        self.assertIn("found, though no result was to tell: alike", self.shown("told", "alike"))
 
 
 if __name__ == "__main__":

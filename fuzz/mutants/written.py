@@ -77,7 +77,8 @@ def faults():
             place = find(entry["name"], entry["file"], entry["text"][0] if "text" in entry else entry["snippet"])[0]
             made.append({"id": len(made) + 1, "name": entry["name"], "kind": kind, "file": entry["file"],
                          "line": source(entry["file"])[:place].count("\n") + 1, "snippet": edits[0]["snippet"], "wrong": entry.get("wrong", ""),
-                         "blame": entry.get("blame", []), "live_in": entry.get("live_in"), "edits": edits})
+                         "blame": entry.get("blame", []), "live_in": entry.get("live_in"),
+                         "untold": entry.get("untold"), "edits": edits})
     return made
 
 
