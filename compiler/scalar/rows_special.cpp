@@ -1,6 +1,7 @@
 // Error functions, the gamma family, information-theoretic products.
 #include <cmath>
 
+#include "compiler/scalar/quick_functions.h"
 #include "compiler/scalar/rounding.h"
 #include "compiler/scalar/special_functions.h"
 #include "compiler/scalar/table.h"
@@ -181,6 +182,7 @@ void add_gamma_family(Table& t) {
                   "digamma's a-th derivative, a >= 0; infinite at 0 and at "
                   "negative integers for a > 0")
                   .taking(OperandRule::integer_first)
+                  .quickly(quick::polygamma)
                   .with(traits::costly)
                   .within(16)
                   .eager_narrow_within(16)
@@ -190,6 +192,7 @@ void add_gamma_family(Table& t) {
   t.push_back(row("special_zeta", 2, kNoHalf, real_function<dd::zeta>, "torch.special.zeta(a, b)",
                   "the Hurwitz zeta function: the sum of (b + k)^-a over k >= 0; infinite at a = 1 and where b is 0 or "
                   "a negative integer; NaN for a < 1 and for a negative b with a fractional a")
+                  .quickly(quick::zeta)
                   .with(traits::costly)
                   .on_nan(NanRule::selects)  // of an order that is none at a pole
                   .within(8)
@@ -199,6 +202,7 @@ void add_gamma_family(Table& t) {
                   .over(domains::orders, domains::up_to_100));
   t.push_back(row("igamma", 2, dtypes::floats, real_function<dd::igamma>, "torch.special.gammainc(a, b)",
                   "the regularised lower incomplete gamma function P(a, b); NaN for a negative operand")
+                  .quickly(quick::igamma)
                   .with(traits::costly)
                   .within(16)
                   .eager_within(1024)
@@ -210,6 +214,7 @@ void add_gamma_family(Table& t) {
                   .over(domains::up_to_100, domains::up_to_100));
   t.push_back(row("igammac", 2, dtypes::floats, real_function<dd::igammac>, "torch.special.gammaincc(a, b)",
                   "the regularised upper incomplete gamma function Q(a, b) = 1 - P(a, b); NaN for a negative operand")
+                  .quickly(quick::igammac)
                   .with(traits::costly)
                   .within(16)
                   .eager_within(1024)

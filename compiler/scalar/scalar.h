@@ -247,6 +247,8 @@ struct ScalarRow {
   DtypeSet dtypes;             // the compute dtypes
   std::string_view semantics;  // in words: what PyTorch means by it
   Evaluators eval;
+  // Of two operands, in doubles (quick_functions.h); null: there is none. NaN: eval knows.
+  double (*quick)(double a, double b) = nullptr;
   ErrorModel error;
   ScalarAccuracy accuracy;
   NanRule nan = NanRule::propagates;

@@ -137,6 +137,7 @@ struct Row : ScalarRow {
     accuracy.kind = accuracy.of_complex = AccuracyClass::correctly_rounded, accuracy.ulps = 0.5;
     return std::move(*this);
   }
+  Row&& quickly(double (*in_doubles)(double, double)) && { return quick = in_doubles, std::move(*this); }
   Row&& within(double ulps, double absolute = 0) && {
     accuracy.kind = accuracy.of_complex = AccuracyClass::ulps, accuracy.ulps = ulps, accuracy.absolute = absolute;
     return std::move(*this);

@@ -1,5 +1,7 @@
 #include "compiler/backend/llvm/row_call.h"
 
+#include <cmath>
+
 #include "compiler/backend/llvm/scalar_code.h"
 
 namespace lenz::native {
@@ -12,6 +14,9 @@ ScalarValue read(Dtype dtype, const void* array, int64_t at) {
     default: return ScalarValue(static_cast<const int64_t*>(array)[at]);
   }
 }
+double number(const ScalarValue& v) {
+  return v.kind() == ScalarKind::integer ? static_cast<double>(v.integer()) : v.real();
+}
 }  // namespace
 
 std::string symbol_of(const ScalarRow& row) { return "lenz_row_" + std::string(row.name); }
@@ -20,10 +25,12 @@ void evaluate_row(const ScalarRow* row, int32_t compute, int64_t lanes, const vo
                   void* result) {
   const auto dtype = static_cast<Dtype>(compute);
   const void* const arrays[] = {a, b, c};
+  const auto quick = dtype == Dtype::f64 ? nullptr : row->quick;
   for (int64_t i = 0; i < lanes; ++i) {
     ScalarValue operands[3];
     for (int k = 0; k < row->arity; ++k) operands[k] = read(operand_dtype(*row, dtype, k), arrays[k], i);
-    const double value = evaluate(*row, dtype, {operands, static_cast<size_t>(row->arity)}).real();
+    double value = quick ? quick(number(operands[0]), number(operands[1])) : NAN;
+    if (std::isnan(value)) value = evaluate(*row, dtype, {operands, static_cast<size_t>(row->arity)}).real();
     if (dtype == Dtype::f64) {
       static_cast<double*>(result)[i] = value;
     } else {

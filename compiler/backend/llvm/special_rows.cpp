@@ -200,6 +200,44 @@ V lgamma(V x) {
   return select(is_nan(x), x, select(is_infinite(x), kInfinity, select(plain, value, other)));
 }
 
+// --- the inverse of the normal distribution, by Wichura's rational functions (AS 241): around one half of the square
+// of what is left to it, in the tails of the root of the tail's logarithm. They are good to a double's last place or
+// two.
+
+struct Rational {
+  DoubleDouble above[8], below[8];
+};
+Wide evaluate(const Rational& f, Wide x) {
+  constexpr int kExact = 4;
+  return polynomial(x, f.above, kExact) / polynomial(x, f.below, kExact);
+}
+constexpr Rational kMiddle = {
+    {3.3871328727963666080e0, 1.3314166789178437745e2, 1.9715909503065514427e3, 1.3731693765509461125e4,
+     4.5921953931549871457e4, 6.7265770927008700853e4, 3.3430575583588128105e4, 2.5090809287301226727e3},
+    {1, 4.2313330701600911252e1, 6.8718700749205790830e2, 5.3941960214247511077e3, 2.1213794301586595867e4,
+     3.9307895800092710610e4, 2.8729085735721942674e4, 5.2264952788528545610e3}};
+constexpr Rational kTail = {
+    {1.42343711074968357734e0, 4.63033784615654529590e0, 5.76949722146069140550e0, 3.64784832476320460504e0,
+     1.27045825245236838258e0, 2.41780725177450611770e-1, 2.27238449892691845833e-2, 7.74545014278341407640e-4},
+    {1, 2.05319162663775882187e0, 1.67638483018380384940e0, 6.89767334985100004550e-1, 1.48103976427480074590e-1,
+     1.51986665636164571966e-2, 5.47593808499534494600e-4, 1.05075007164441684324e-9}};
+constexpr Rational kFarTail = {
+    {6.65790464350110377720e0, 5.46378491116411436990e0, 1.78482653991729133580e0, 2.96560571828504891230e-1,
+     2.65321895265761230930e-2, 1.24266094738807843860e-3, 2.71155556874348757815e-5, 2.01033439929228813265e-7},
+    {1, 5.99832206555887937690e-1, 1.36929880922735805310e-1, 1.48753612908506148525e-2, 7.86869131145613259100e-4,
+     1.84631831751005468180e-5, 1.42151175831644588870e-7, 2.04426310338993978564e-15}};
+
+V ndtri(V p) {
+  const V plain = (p > 0) & (p < 1);
+  const Wide x = widen(select(plain, p, 0.5)), q = x - 0.5;
+  const V below = q.hi < 0;
+  const Wide middle = q * evaluate(kMiddle, constant(x, 0.180625) - q * q);
+  const Wide depth = sqrt(-log(select(below, x, one(x) - x)));
+  const Wide tail = select(depth.hi <= 5, evaluate(kTail, depth - 1.6), evaluate(kFarTail, depth - 5.0));
+  const V value = narrow(select(abs(q.hi) <= 0.425, middle, select(below, -tail, tail)), p.type);
+  return select(plain, value, select(p == 0, -kInfinity, select(p == 1, from(p, kInfinity), kNan)));
+}
+
 Wide digamma_of_positive(Wide x) {
   Wide p = constant(x, 0), q = one(x);
   const Wide y = raise(x, [&](Wide at, V low) {
@@ -259,6 +297,7 @@ void add_special(Spellings& t) {
   t.push_back({.name = "erfinv", .reals = spell<erfinv>});
   t.push_back({.name = "special_ndtr", .reals = spell<ndtr>});
   t.push_back({.name = "special_log_ndtr", .reals = spell<log_ndtr>});
+  t.push_back({.name = "special_ndtri", .reals = spell<ndtri>});
   t.push_back({.name = "lgamma", .reals = spell<lgamma>});
   t.push_back({.name = "digamma", .reals = spell<digamma>});
   t.push_back({.name = "trigamma", .reals = spell<trigamma>});
