@@ -95,8 +95,12 @@ class Comparison {
       const double anew = nothing_left ? std::min(error_at(i), room * half_place * made_of_.largest_input()) : 0;
       return std::max(room * std::max(spread, half_place * size), anew);
     };
-    // What may overflow on its way is an infinity rightly, of which noise knows nothing.
-    auto may_overflow = [&](size_t i) { return std::isinf(numbers[i]) && std::isinf(error_at(i)); };
+    // What may overflow on its way is an infinity rightly, of which noise knows nothing; and NaN, of infinities that
+    // meet, in a tensor of which the dtype does not hold all.
+    const bool beyond = std::ranges::any_of(expected, [&](double x) { return std::fabs(x) >= distance.overflow(); });
+    auto may_overflow = [&](size_t i) {
+      return (std::isinf(numbers[i]) || (beyond && std::isnan(numbers[i]))) && std::isinf(error_at(i));
+    };
     // What a bound holds is right where it lies within that, however little noise moved it.
     made_of_.forget_result();
     auto is_open = [&](size_t i) {

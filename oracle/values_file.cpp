@@ -182,6 +182,17 @@ void bind_numbers(const Graph& graph, std::span<const std::string> keys, std::sp
                     path, "correct one of both");
   }
 }
+
+// Whether the graph's text reads a constant from this entry, as exported texts do from the file of their weights.
+bool is_constant(const Graph& graph, std::string_view path, const std::string& key) {
+  bool found = std::ranges::any_of(graph.subgraphs, [&](const auto& sub) { return is_constant(*sub, path, key); });
+  graph.for_each_node([&](NodeId id) {
+    for (const Arg& arg : graph.node(id).arguments())
+      found = found || (arg.kind == ArgKind::data && !arg.data->bytes && arg.data->key == key &&
+                        ("/" + std::string(path)).ends_with("/" + arg.data->file));
+  });
+  return found;
+}
 }  // namespace
 
 std::vector<RunValue> read_inputs(const std::string& path, const Graph& graph, Boxed& boxed, Binding& binding,
@@ -191,7 +202,8 @@ std::vector<RunValue> read_inputs(const std::string& path, const Graph& graph, B
   std::vector<std::string> names;
   for (const Input& input : graph.inputs()) names.push_back(key_in(reader, input_key(graph, input)));
   for (const std::string& key : reader.keys())
-    if (key != kDescription && std::ranges::find(names, key) == names.end() && !key.starts_with("out"))
+    if (key != kDescription && std::ranges::find(names, key) == names.end() && !key.starts_with("out") &&
+        !is_constant(graph, path, key))
       throw UserError("the graph has no input " + key, path,
                       names.empty() ? "it has no inputs" : "its first input is " + names[0]);
   // A file of results has those of inputs that were written to beside them.

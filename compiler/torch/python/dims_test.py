@@ -104,6 +104,18 @@ class Dims(ExportCase):
         made = self.export(f, X.clone(), dynamic={"x": {0: range(0, 40)}})
         self.gives_at(made, f, 1, 2, 3, 4, 7, 39)
 
+    def test_what_goes_down_and_up_is_cropped_to_the_size_it_had(self):
+        weight = torch.arange(9.0).reshape(1, 1, 3, 3)
+
+        def f(x):
+            y = F.conv_transpose2d(F.conv2d(x, weight, stride=2, padding=1), weight, stride=2, padding=1, output_padding=1)
+            return y[..., : x.shape[2], : x.shape[3]] - x
+
+        made = self.export(f, torch.ones(2, 1, 8, 8), dynamic={"x": {0: range(1, 9), 2: range(2, 33), 3: range(2, 33)}})
+        self.agrees(made, f, torch.ones(2, 1, 8, 8))
+        check = command.run("check", made.path, "--seeds", "2", "--bind", "s0=3,s1=5,s2=7")
+        self.assertEqual(check.returncode, 0, check.stdout + check.stderr)
+
     def test_pools_leave_sizes_open(self):
         def f(x):
             rows = x[None, None]

@@ -5,6 +5,7 @@ The package lenz: what programs become."""
 import contextlib
 import copy
 import dataclasses
+import itertools
 import json
 import math
 import typing
@@ -399,6 +400,27 @@ class Exports(ExportCase):
         f = lambda x, mask: x[mask]
         mask = torch.tensor([1, 0, 2, 0, 0, 1], dtype=torch.uint8)
         self.agrees(self.export(f, X.clone(), mask), f, X.clone(), mask)
+
+    def test_bags_by_their_offsets(self):
+        table, rows, starts = torch.arange(21.0).reshape(7, 3), torch.tensor([1, 2, 4, 5, 4, 3]), torch.tensor([0, 2, 6])
+        for dtype, mode, last in itertools.product((torch.float32, torch.bfloat16), ("sum", "mean", "max"), (True, False)):
+            f = lambda t, r, s: F.embedding_bag(r, t, s, mode=mode, include_last_offset=last).float()
+            with self.subTest(dtype=dtype, mode=mode, last=last):
+                self.agrees(self.export(f, table.to(dtype), rows, starts), f, table.to(dtype), rows, starts)
+
+    def test_a_call_whose_parts_ask_for_values(self):
+        window = torch.hann_window(8)
+        f = lambda x: torch.istft(torch.stft(x, 8, 2, window=window, return_complex=True), 8, 2, window=window)
+        made = self.export(f, torch.linspace(-1, 1, 32))
+        self.assertTrue(any("aten::istft(" in schema for schema in made.externs))
+        self.agrees(made, f, torch.linspace(-1, 1, 32))
+
+    def test_inputs_beside_the_constants_of_the_text(self):
+        many = torch.arange(100.0)
+        made = self.export(lambda x: x + many, torch.ones(100))
+        made.save_inputs(self.path.with_suffix(".npz"))
+        done = command.run("run", made.path, "--inputs", self.path.with_suffix(".npz"), "--show", "0")
+        self.assertEqual(done.returncode, 0, done.stderr)
 
     def test_inputs_by_their_place_among_the_arguments(self):
         def f(scale, x, flags=None, *, mask, by=2.0, y):

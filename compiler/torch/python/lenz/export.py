@@ -32,9 +32,9 @@ class Exported:
 
     def save_inputs(self, path, args=None, kwargs=None):
         """The values of all inputs as an `.npz` for `lenz run --inputs`; of arguments the examples, or these. Integers that
-        `dynamic` calls dynamic are in it too, as int64 without dims."""
+        `dynamic` calls dynamic are in it too, as int64 without dims. The file beside the text keeps the text's constants."""
         given = None if args is None else dict(tree_flatten_with_path((args, kwargs or {}))[0])
-        arrays = {}
+        arrays = values.kept_in(path) if Path(path).absolute() in [f.absolute() for f in self.files] else {}
         for (name, kind, value), place in zip(self.inputs, self.places):
             if kind == "argument" and given is not None:
                 if place not in given:
@@ -240,29 +240,47 @@ def _files(path, text, module, arrays, inputs, sources, places):
     return Exported(path, text, inputs, externs, files, places)
 
 
-def _split(type_text):
-    """Dtype, sizes and the rest of a type as text."""
-    dtype, _, rest = type_text.partition("[")
-    sizes, _, rest = rest.partition("]")
+def _parts(text):
+    """What commas part that stand in no brackets."""
     parts, depth = [""], 0
-    for c in sizes.replace(", ", ","):
+    for c in text.replace(", ", ","):
         depth += (c == "(") - (c == ")")
         if c == "," and depth == 0:
             parts.append("")
         else:
             parts[-1] += c
-    return dtype, parts, rest
+    return parts
 
 
-def _named_here(said, told, text):
-    """What the sizes are to which the first of two types gives names that stand nowhere before it: dim -> name and size. None: the
-    types differ in more than that, and in strides."""
+def _split(type_text):
+    """Dtype, sizes and the rest of a type as text."""
+    dtype, _, rest = type_text.partition("[")
+    sizes, _, rest = rest.partition("]")
+    return dtype, _parts(sizes), rest
+
+
+def _named_here(said, told, text, agree):
+    """What the sizes are to which the first of two types gives names that stand nowhere before it but in facts that say what they
+    equal: dim -> name and size. None: the types differ in more than that, in how a size is written, and in strides."""
     (dtype, sizes, _), (other_dtype, other_sizes, _) = _split(said), _split(told)
     if dtype != other_dtype or len(sizes) != len(other_sizes):
         return None
-    meant = {at: (name, size) for at, (name, size) in enumerate(zip(sizes, other_sizes)) if name != size}
-    before = text[: text.index(said)]
-    return None if any(not re.fullmatch(r"u\d+", n) or re.search(_spelled(n), before) for n, _ in meant.values()) else meant
+    before, meant = text[: text.index(said)], {}
+    for at, (name, size) in enumerate(zip(sizes, other_sizes)):
+        named = re.fullmatch(r"u\d+", name)
+        if name == size or (not named and agree(name, size)):
+            continue
+        if not named or (re.search(_spelled(name), before) and not re.search(rf"{_spelled(name)} == ", before)):
+            return None
+        meant[at] = name, size
+    return meant
+
+
+def _without_facts(head, symbol):
+    """A graph's first line without what it says of one symbol."""
+    before, where, facts = head.removesuffix(" {").partition(" where ")
+    kept = [f for f in _parts(facts) if not re.match(rf"{symbol} (==|in) ", f)]
+    return f"{before}{where}{', '.join(kept)} {{" if where and any(kept) else f"{before} {{"
 
 
 def _spelled(symbol):
@@ -287,13 +305,16 @@ def _canonical(text, module, path):
             line = lines[e.line - 1].strip() if 0 < e.line <= len(lines) else ""
             told = re.search(r"(%\S+) is (.*) here$", str(e).splitlines()[0])
             said = re.search(rf"{re.escape(told[1])}: (.*?)(?=, %| = )", line) if told else None
-            meant = _named_here(said[0], f"{told[1]}: {told[2]}", text) if said and said[1] != told[2] else None
+            meant = None
+            if said and said[1] != told[2]:
+                meant = _named_here(said[0], f"{told[1]}: {told[2]}", text, slices.agree)
             if meant is not None:
                 node = origin.get(line)
                 meant = {symbol: slices.length(node, at, size) for at, (symbol, size) in meant.items()}
                 lines[e.line - 1] = "  " + line.replace(said[0], f"{told[1]}: {told[2]}", 1)
                 origin[lines[e.line - 1].strip()] = origin.get(line)
                 for symbol, size in meant.items():
+                    lines[:] = [_without_facts(old, symbol) if old.startswith("graph ") else old for old in lines]
                     renamed = [_replaced(old, symbol, size) for old in lines]
                     origin |= {new.strip(): origin.get(old.strip()) for old, new in zip(lines, renamed)}
                     lines = renamed

@@ -1,4 +1,4 @@
-"""Fake kernels of torch's that give another dtype than the op does, or ask more of sizes than it does."""
+"""Fake kernels of torch's that give another dtype or size than the op does, or ask more of sizes than it does."""
 
 import contextlib
 import functools
@@ -55,15 +55,38 @@ def _own_sizes_stay_within(kernel):
     return mended
 
 
+def _of_each_bag(kernel):
+    """Of the three results beside the sums torch tells the sizes that one of eager's ways has: eager takes the short one
+    for bf16 too, and where no gradient is asked for it keeps a place for the last offset."""
+
+    @functools.wraps(kernel)
+    def mended(fake_mode, func, weight, indices, offsets, scale_grad_by_freq=False, mode=0, sparse=False,
+               per_sample_weights=None, include_last_offset=False, padding_idx=-1):
+        with fake_mode:
+            output, bag_of_each, *sizes = torch._meta_registrations.meta_embedding_bag(
+                weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset,
+                padding_idx)
+            if mode == torch._meta_registrations.MODE_SUM:
+                scales_lie_apart = per_sample_weights is not None and per_sample_weights.stride(0) != 1
+                if weight.dtype == torch.bfloat16 and weight.stride(1) == 1 and padding_idx < 0 and not scales_lie_apart:
+                    bag_of_each = offsets.new_empty(0)
+                if func is _ATEN._embedding_bag_forward_only.default:
+                    sizes = [offsets.new_empty(offsets.size()) for _ in sizes]
+        return output, bag_of_each, *sizes
+
+    return mended
+
+
 _MENDED = {_ATEN.index.Tensor: _own_sizes_stay_within, _ATEN._unique2.default: _indices_are_integers,
            _ATEN.unique_dim.default: _indices_are_integers, _ATEN.unique_consecutive.default: _indices_are_integers,
-           _ATEN.bincount.default: _counts_are_integers}
+           _ATEN.bincount.default: _counts_are_integers, _ATEN._embedding_bag.default: _of_each_bag,
+           _ATEN._embedding_bag_forward_only.default: _of_each_bag}
 
 
 @contextlib.contextmanager
 def mended_kernels():
     """A context in which they give the op's."""
-    mended = {op: mend(op_implementations_dict[op]) for op, mend in _MENDED.items()}
+    mended = {op: mend(op_implementations_dict.get(op, op)) for op, mend in _MENDED.items()}
     # Pools divide as Python does, but ask whether a rest remains before: no size would stay open.
     floors = unittest.mock.patch.object(torch._meta_registrations, "div_rtn", operator.floordiv)
     with unittest.mock.patch.dict(op_implementations_dict, mended), floors:

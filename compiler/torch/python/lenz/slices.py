@@ -42,7 +42,7 @@ class Slices:
         step = _given(node, 4, "step", 1)
         length = FloorDiv(sympy.Max(end - start, 0) + step - 1, step)
         self._lengths[self._symbols.own(made.shape[at])] = length
-        return told if self._agree(length, told) else spelling.dim(length, self._symbols.name)
+        return told if self.agree(length, told) else spelling.dim(length, self._symbols.name)
 
     def _known(self, size):
         return self._symbols.own(size).xreplace(self._lengths)
@@ -56,13 +56,14 @@ class Slices:
             return sympy.Max(at + whole, 0)
         return None
 
-    def _agree(self, length, told):
-        """Whether they are one number at all sizes, or at those that are tried."""
+    def agree(self, length, told):
+        """Whether they are one number at all sizes, or at those that are tried. A text names sizes as the graph does."""
+        words = _WORDS | self._symbols.named()
         try:
-            named = sympy.sympify(told, locals=_WORDS | self._symbols.named())
+            length, told = (sympy.sympify(x, locals=words) for x in (length, told))
         except (sympy.SympifyError, TypeError):
             return True
-        free = sorted(length.free_symbols | named.free_symbols, key=str)
+        free = sorted(length.free_symbols | told.free_symbols, key=str)
         ranges = []
         for symbol in free:
             low, high = self._symbols.bounds(symbol)
@@ -71,4 +72,4 @@ class Slices:
             last = low + _TRIED if high is None else high
             ranges.append(sorted({*range(int(low), int(min(low + _TRIED, last)) + 1), int(last)}))
         tried = itertools.islice(itertools.product(*ranges), _TRIED * _TRIED)
-        return all(length.subs(dict(zip(free, sizes))) == named.subs(dict(zip(free, sizes))) for sizes in tried)
+        return all(length.subs(dict(zip(free, sizes))) == told.subs(dict(zip(free, sizes))) for sizes in tried)

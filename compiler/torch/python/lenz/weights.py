@@ -53,6 +53,12 @@ def as_array(tensor):
     return tensor.numpy()
 
 
+def kept_in(path):
+    """What `write` wrote there."""
+    with np.load(path) as kept:
+        return dict(kept)
+
+
 def write(path, arrays):
     """An `.npz` with the same bytes whenever the values are the same."""
     with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as archive:

@@ -7,6 +7,7 @@ import contextlib
 import operator
 
 import torch
+from torch._subclasses.fake_tensor import DataDependentOutputException
 from torch.utils._pytree import tree_flatten, tree_leaves, tree_map
 
 from . import autocast, command, open_sizes, spelling, stand_ins
@@ -281,7 +282,8 @@ class GraphWriter:
             env = self.cast(node, flat, found, env)
         if f"{op.namespace}.{op._schema.name.split('::')[1]}.{op._overloadname}" not in command.rows():
             if op._can_decompose() and op.namespace == "aten" and node.target not in stand_ins.STANDS_FOR:
-                return self.inline_op(node, op, env)
+                with contextlib.suppress(DataDependentOutputException):  # of a part; the whole is an extern then
+                    return self.inline_op(node, op, env)
         return self.emit(node, op, args, kwargs, env)
 
     def keeps_its_look(self, node, env):
@@ -309,11 +311,13 @@ class GraphWriter:
     def inline_op(self, node, op, env, context=None):
         """An op without a row as the ops it is made of."""
         fixed = self.symbols.fixed()
-        graph, places = autocast.decomposed(op, self.metas(node.args), self.metas(dict(node.kwargs)),
-                                            *([context] if context else []))
-        if self.symbols.fixed() != fixed:  # by kernels that ask for sizes as numbers
-            raise ExportError(f"torch takes `{op._schema.name}` apart only at sizes that are fixed",
-                              source_of_node(node), "leave its sizes out of `dynamic`, or write it in simpler calls")
+        try:
+            graph, places = autocast.decomposed(op, self.metas(node.args), self.metas(dict(node.kwargs)),
+                                                *([context] if context else []))
+        finally:
+            if self.symbols.fixed() != fixed:  # by kernels that ask for sizes as numbers
+                raise ExportError(f"torch takes `{op._schema.name}` apart only at sizes that are fixed",
+                                  source_of_node(node), "leave its sizes out of `dynamic`, or write it in simpler calls")
         flat, _ = tree_flatten((node.args, dict(node.kwargs)))
         inner, contexts, self.contexts = {}, self.contexts, []
         for placeholder, place in zip((n for n in graph.graph.nodes if n.op == "placeholder"), places):
