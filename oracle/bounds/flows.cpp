@@ -486,6 +486,11 @@ Outcome flow_opaque(FlowContext& in, const Call& call) {
   // What a kernel that nobody knows writes, it may round.
   const bool exact = call.op->accuracy == Accuracy::exact && call.op->infer;
   for (Dtype d : call.result_dtypes) unknown |= is_inexact(d) && !exact;
+  std::vector<RunValue> written;
+  for (size_t i = 0; i < call.args.size(); ++i)
+    if (writes_operand(*call.op, call.args, i))
+      for_each_value(call.args[i], [&](ValueId v) { written.push_back(call.values[v]); });
+  for (const at::Tensor& t : leaves(written)) unknown |= (t.is_floating_point() || t.is_complex()) && !exact;
   // Which of several equal elements an index names is left open.
   if (call.op->flow.ties_open && out.results.size() > 1)
     mark_indices(in, call, in.store.read(leaves(call.values)[0]), out.results[1]->value.toTensor());
@@ -503,9 +508,7 @@ Outcome flow_opaque(FlowContext& in, const Call& call) {
   if (!unknown || note_numbers(in, call, out)) return out;
   in.unbounded.insert(call.op->full_name);
   mark_unknown(in, out.results);
-  for (size_t i = 0; i < call.args.size(); ++i)
-    if (writes_operand(*call.op, call.args, i))
-      for_each_value(call.args[i], [&](ValueId v) { mark_unknown(in, {&call.values[v], 1}); });
+  mark_unknown(in, written);
   return out;
 }
 

@@ -520,7 +520,7 @@ struct Referee::Impl final : NodeMachine {
     Bounded b;
     b.value = v;
     if (type.is_tensor()) b.dtype = type.dtype;
-    if (v && v->value.isTensor()) tell(store.read(v->value.toTensor()), b);
+    if (v && v->value.isTensor() && v->value.toTensor().defined()) tell(store.read(v->value.toTensor()), b);
     if (v && (v->value.isDouble() || v->value.isInt() || v->value.isBool()))
       b.number_error = undecided ? HUGE_VAL : store.number_error(v);
     if (v && v->value.isTensorList())

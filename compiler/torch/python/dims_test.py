@@ -116,6 +116,19 @@ class Dims(ExportCase):
         check = command.run("check", made.path, "--seeds", "2", "--bind", "s0=3,s1=5,s2=7")
         self.assertEqual(check.returncode, 0, check.stdout + check.stderr)
 
+    def test_sizes_of_one_that_make_no_difference(self):
+        def shifted(x):
+            x[1:] = x[:-1].clone()
+            return x.sum(0) + x[:, None].sum((0, 1))
+
+        for f in (shifted, lambda x: (x + x[:1], x[1:].sin())):
+            made = self.export(f, X.clone(), dynamic={"x": {0: range(2, 65)}})
+            self.assertIn("where s0 in 2..64", made.text)
+            self.assertNotIn("!=", made.text.partition(" assuming ")[0])
+            self.agrees(made, f, X.clone())
+            check = command.run("check", made.path, "--seeds", "2", "--bind", "s0=2")
+            self.assertEqual(check.returncode, 0, check.stdout + check.stderr)
+
     def test_pools_leave_sizes_open(self):
         def f(x):
             rows = x[None, None]

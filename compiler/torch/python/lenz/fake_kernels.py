@@ -6,8 +6,15 @@ import operator
 import unittest.mock
 
 import torch
+import torch._prims_common
+import torch._refs
 from torch._subclasses.fake_impls import op_implementations_dict
-from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols
+from torch.fx.experimental.symbolic_shapes import (
+    free_unbacked_symbols,
+    guard_or_false,
+    guard_or_true,
+    statically_known_true,
+)
 
 _ATEN = torch.ops.aten
 
@@ -83,11 +90,62 @@ _MENDED = {_ATEN.index.Tensor: _own_sizes_stay_within, _ATEN._unique2.default: _
            _ATEN._embedding_bag_forward_only.default: _of_each_bag}
 
 
+def _equal_sizes_first(plain):
+    """Sizes that are one expression, or the number 1, broadcast to it, whatever it is: whether it is 1 need not be asked."""
+
+    @functools.wraps(plain)
+    def mended(*shapes):
+        shapes = [(s,) if isinstance(s, (int, torch.SymInt)) else tuple(s) for s in shapes if s is not None]
+        told = {}
+        for at in range(-max(map(len, shapes), default=0), 0):
+            sizes = [s[at] for s in shapes if len(s) >= -at and not statically_known_true(s[at] == 1)]
+            if all(statically_known_true(size == sizes[0]) for size in sizes):
+                told[at] = sizes[0] if sizes else 1
+        made = plain(*([1 if at - len(s) in told else size for at, size in enumerate(s)] for s in shapes))
+        return made and type(made)(told.get(at - len(made), size) for at, size in enumerate(made))
+
+    return mended
+
+
+def _equal_strides_first(_):
+    """A tensor whose strides are products of its sizes is contiguous, whether or not these are 1."""
+
+    def mended(sizes, strides, false_if_dde=False):
+        no, yes = (guard_or_false, guard_or_true) if false_if_dde else (bool, bool)
+        expected, at_least = 1, 1
+        for size, stride in reversed(tuple(zip(sizes, strides))):
+            if not (statically_known_true(stride == expected) or statically_known_true(stride == at_least)):
+                if no(size == 1):
+                    continue
+                if yes(stride != expected) and yes(stride != at_least):
+                    return False
+            expected, at_least = expected * size, at_least * torch.sym_max(size, 1)
+        return True
+
+    return mended
+
+
+def _overlap_unasked(plain):
+    """Whether elements share places hangs on sizes that are 1; who compiles what is written there asks that anyway."""
+    return lambda x: 0 if any(isinstance(size, torch.SymInt) for size in x.shape) else plain(x)
+
+
+# Functions of torch's that ask whether sizes are 1 where the answer makes no difference.
+_UNASKED = ((torch._subclasses.fake_impls, "infer_size", _equal_sizes_first),
+            (torch._refs, "_broadcast_shapes", _equal_sizes_first),
+            (torch._prims_common, "check_contiguous_sizes_strides", _equal_strides_first),
+            (torch, "_debug_has_internal_overlap", _overlap_unasked))
+
+
 @contextlib.contextmanager
 def mended_kernels():
     """A context in which they give the op's."""
     mended = {op: mend(op_implementations_dict.get(op, op)) for op, mend in _MENDED.items()}
     # Pools divide as Python does, but ask whether a rest remains before: no size would stay open.
     floors = unittest.mock.patch.object(torch._meta_registrations, "div_rtn", operator.floordiv)
-    with unittest.mock.patch.dict(op_implementations_dict, mended), floors:
+    with contextlib.ExitStack() as changed:
+        changed.enter_context(unittest.mock.patch.dict(op_implementations_dict, mended))
+        changed.enter_context(floors)
+        for of, name, mend in _UNASKED:
+            changed.enter_context(unittest.mock.patch.object(of, name, mend(getattr(of, name))))
         yield
