@@ -276,9 +276,9 @@ Outcome Call::run_widened(Boxed& boxed, std::span<const Arg> given, std::span<co
     if (a.kind == ArgKind::dtype) a = Arg::of_dtype(widened(a.dtype()));
   DefaultsToDouble defaults;
   // Some of eager's kernels that pick elements of one tensor read what lies otherwise in another order than they
-  // should.
-  const bool picks =
-      op->has(Trait::indexing) && op->variant == VariantKind::functional && !op->has(Trait::view) && with.size() == 1;
+  // should, or beyond it.
+  const bool picks = (op->has(Trait::indexing) || op->flow.ties_open) && op->variant == VariantKind::functional &&
+                     !op->has(Trait::view) && with.size() == 1;
   std::vector<RunValue> in_order(with.begin(), with.end());
   for (RunValue& v : in_order)
     if (picks && v && v->value.isTensor() && v->value.toTensor().layout() == at::kStrided &&
