@@ -112,6 +112,24 @@ TEST_F(Likeness, AnInfinityLiesWhereInfinitiesBegin) {
   EXPECT_TRUE(is_unlike("inf", "nan"));
 }
 
+// Of what is too large for the dtype infinities meet on the way.
+TEST_F(Likeness, NaNIsLikeAResultOfWhichNotAllIsHeld) {
+  auto filled = [](const std::string& numbers, const std::string& dtype) {
+    return parse_graph("graph @g() {\n  %x = lenz.constant(" + dtype + "[2] [" + numbers + "])\n  return %x\n}\n",
+                       op_table());
+  };
+  auto is_unlike = [&](const std::string& right, const std::string& error) {
+    auto graph = filled("1.0, 1.0", "f32");
+    Reference reference = Referee(boxed_, {}, Widening::values_only).run(*filled(right, "f64"), {});
+    reference.outputs[0].error = Executor(boxed_).run(*filled(error, "f64"), {}).outputs[0];
+    const Execution nan = Executor(boxed_).run(*filled("1.0, nan", "f32"), {});
+    return unlike(*graph, reference, {}, Executor(boxed_).run(*graph, {}), nan).has_value();
+  };
+  EXPECT_FALSE(is_unlike("1e39, 1.0", "inf, inf"));
+  EXPECT_FALSE(is_unlike("1.0, inf", "inf, inf"));
+  EXPECT_TRUE(is_unlike("1.0, 1.0", "inf, inf"));
+}
+
 // Noise tells nothing of what a bound holds already: a last place of a function that may be several off, beside a
 // result that is open.
 TEST_F(Likeness, WhatABoundHoldsIsNotAsked) {
