@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
+#include <iostream>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <thread>
@@ -283,7 +284,7 @@ ExitCode fuzz_command(std::span<const std::string> args) {
   ScoreOptions faults;
   uint64_t print = 0, generate = 0;
   std::string decisions;
-  bool update = false;
+  bool update = false, decide = false;
   options.out = "lenz-fuzz";
   app.add_option("--time", time, "how long: 30s, 10m, 8h (default: 1m, if no --cases are given)");
   app.add_option("--cases", options.cases, "how many cases");
@@ -302,6 +303,10 @@ ExitCode fuzz_command(std::span<const std::string> args) {
   auto* held = app.add_option("--decisions", decisions,
                               "hold what is decided about fixed things to the baseline in this file, and run no case");
   app.add_flag("--update", update, "of --decisions: rewrite the file")->needs(held);
+  app.add_flag(
+         "--decide", decide,
+         "print what is decided about each graph of standard input, behind a line `# ---- NAME` each, as it comes")
+      ->excludes(held);
   app.add_flag("!--no-decisions", options.decisions, "hold nothing to the baseline of decisions");
   app.add_flag("--first-finding", options.first_finding, "end with the first case that fails, as it was found");
   app.add_option("--leave-out", options.leave_out, "numbers of cases that are not run")->delimiter(',');
@@ -350,6 +355,7 @@ ExitCode fuzz_command(std::span<const std::string> args) {
   app.add_flag("--all-found", faults.all_found, "fail unless every fault is found and blamed rightly")->needs(scored);
   if (!parse_arguments(app, args)) return ExitCode::fine;
   if (list) return list_properties();
+  if (decide) return decide_about(std::cin);
   if (!decisions.empty()) return check_decisions(decisions, update);
   if (seed && *seed > INT64_MAX)
     throw UserError("--seed is " + std::to_string(*seed), "lenz fuzz", "give one below 2^63");

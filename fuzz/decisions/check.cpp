@@ -57,4 +57,24 @@ ExitCode check_decisions(const std::string& file, bool update) {
   return ExitCode::fine;
 }
 
+ExitCode decide_about(std::istream& graphs) {
+  std::string name, text, line;
+  auto decide = [&] {
+    if (name.empty()) return;
+    std::printf("%s\n", line_of(name, Fixed{Fixed::graph, name, text}.facts()).c_str());
+    std::fflush(stdout);
+  };
+  while (std::getline(graphs, line)) {
+    if (!line.starts_with(kBetweenGraphs)) {
+      text += line + "\n";
+      continue;
+    }
+    decide();
+    name = line.substr(kBetweenGraphs.size());
+    text.clear();
+  }
+  decide();
+  return ExitCode::fine;
+}
+
 }  // namespace lenz::fuzz

@@ -16,13 +16,13 @@ namespace lenz::fuzz {
 
 namespace {
 constexpr uint64_t kDrawnSizes = 512;
-constexpr size_t kSmall = 1500;                   // characters of a graph that is also asked twice beside itself
-constexpr std::string_view kBetween = "# ---- ";  // begins the line before each graph of graphs.txt, with its name
+constexpr size_t kSmall = 1500;  // characters of a graph that is also asked twice beside itself
 
 void add_drawn(std::vector<Fixed>& all, std::string_view text) {
-  for (size_t at = text.find(kBetween); at != text.npos;) {
-    const size_t line = text.find('\n', at), next = text.find(kBetween, line);
-    all.push_back({Fixed::graph, "drawn/" + std::string(text.substr(at + kBetween.size(), line - at - kBetween.size())),
+  for (size_t at = text.find(kBetweenGraphs); at != text.npos;) {
+    const size_t line = text.find('\n', at), next = text.find(kBetweenGraphs, line);
+    all.push_back({Fixed::graph,
+                   "drawn/" + std::string(text.substr(at + kBetweenGraphs.size(), line - at - kBetweenGraphs.size())),
                    text.substr(line + 1, next == text.npos ? next : next - line - 1)});
     at = next;
   }

@@ -3,6 +3,7 @@
 // else about them. Thread-safety: constant once made.
 #pragma once
 
+#include <istream>
 #include <optional>
 #include <string>
 #include <vector>
@@ -42,5 +43,8 @@ Drift drift(const Fixed& fixed, const Facts& before, const Facts& now);
 
 // All of them against the baseline in this file; with `update` it is rewritten.
 ExitCode check_decisions(const std::string& file, bool update);
+// About graphs as graphs.txt has them, a line each, printed once the next one begins: who asks may look on in between.
+ExitCode decide_about(std::istream& graphs);
+constexpr std::string_view kBetweenGraphs = "# ---- ";  // begins the line before each graph, with its name
 
 }  // namespace lenz::fuzz

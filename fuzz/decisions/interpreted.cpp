@@ -1,9 +1,13 @@
 #include "fuzz/decisions/interpreted.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 
+#include "compiler/backend/llvm/kept_objects.h"
 #include "compiler/base/error.h"
+#include "compiler/driver/build.h"
+#include "compiler/loops/clone.h"
 #include "compiler/loops/interpret.h"
 #include "compiler/loops/points.h"
 #include "oracle/initialise.h"
@@ -43,6 +47,18 @@ void add(std::string& text, const loops::OutputValue& o) {
   for (const loops::OutputValue& e : o.elements) add(text, e);
 }
 
+// At an address that vectors may be written to.
+std::shared_ptr<loops::Storage> memory_of(uint64_t bytes) {
+  constexpr size_t kAlignment = 64;
+  auto storage = std::make_shared<loops::Storage>();
+  auto held = std::make_shared<std::vector<std::byte>>(bytes + 2 * kAlignment);
+  const auto at = reinterpret_cast<uintptr_t>(held->data());
+  storage->data = held->data() + (kAlignment - at % kAlignment) % kAlignment;
+  storage->bytes = bytes;
+  storage->owner = held;
+  return storage;
+}
+
 std::optional<loops::InputValue> value_of(Context& context, const Input& input, const Type& type,
                                           const SymValues& sizes) {
   if (!type.is_tensor()) return std::nullopt;
@@ -59,27 +75,37 @@ std::optional<loops::InputValue> value_of(Context& context, const Input& input, 
   if (!offset) return std::nullopt;
   constant.offset = Dim(*offset);
   const Type& whole = *context.tensor(constant);
-  auto storage = std::make_shared<loops::Storage>();
-  storage->bytes = oracle::storage_bytes(whole);
-  auto bytes = std::make_shared<std::vector<std::byte>>(storage->bytes + 16);
-  storage->data = bytes->data();
-  storage->owner = bytes;
-  oracle::initialise({bytes->data(), storage->bytes}, whole, input.init, true);
+  auto storage = memory_of(oracle::storage_bytes(whole));
+  oracle::initialise({storage->data, storage->bytes}, whole, input.init, true);
   return loops::Tensor(storage, type.dtype, own_sizes, own_strides, *offset);
 }
+// Nothing of a program that is too long to be run, or that takes what stands for no memory of its own.
+std::optional<std::vector<loops::InputValue>> inputs_of(const Graph& graph, const loops::Program& program,
+                                                        const SymValues& sizes) {
+  if (loops::points(program, sizes) > kMostPoints || program.inputs.size() != graph.inputs().size())
+    return std::nullopt;
+  std::vector<loops::InputValue> inputs;
+  for (const Input& input : graph.inputs()) {
+    if (input.alias) return std::nullopt;
+    auto value = value_of(*graph.shared_context(), input, graph.type(input.value), sizes);
+    if (!value) return std::nullopt;
+    inputs.push_back(std::move(*value));
+  }
+  return inputs;
+}
+
+void add(std::string& text, std::span<const loops::InputValue> inputs) {
+  for (const loops::InputValue& i : inputs)
+    if (const auto* t = std::get_if<loops::Tensor>(&i)) add(text, *t);
+}
+constexpr RandomStream kAmbient{.seed = 5, .offset = 0};
 }  // namespace
 
 void interpreted(const Graph& graph, const loops::Program& program, const SymValues& sizes, Facts& facts) {
-  if (loops::points(program, sizes) > kMostPoints || program.inputs.size() != graph.inputs().size()) return;
-  std::vector<loops::InputValue> inputs;
-  for (const Input& input : graph.inputs()) {
-    if (input.alias) return;
-    auto value = value_of(*graph.shared_context(), input, graph.type(input.value), sizes);
-    if (!value) return;
-    inputs.push_back(std::move(*value));
-  }
+  auto inputs = inputs_of(graph, program, sizes);
+  if (!inputs) return;
   loops::InterpretOptions how;
-  how.ambient = {.seed = 5, .offset = 0};
+  how.ambient = kAmbient;
   std::string text;
   how.print = [&](const loops::Print& node, std::span<const loops::Tensor> values) {
     text += node.text;
@@ -87,7 +113,7 @@ void interpreted(const Graph& graph, const loops::Program& program, const SymVal
   };
   loops::Results got;
   try {
-    got = loops::interpret(program, inputs, how);
+    got = loops::interpret(program, *inputs, how);
   } catch (const UserError& error) {
     text += error.what();
   } catch (const Unsupported&) {  // it leaves something to the host
@@ -95,12 +121,101 @@ void interpreted(const Graph& graph, const loops::Program& program, const SymVal
   }
   text += got.text;
   for (const loops::OutputValue& o : got.outputs) add(text, o);
-  for (const loops::InputValue& i : inputs)
-    if (const auto* t = std::get_if<loops::Tensor>(&i)) add(text, *t);
+  add(text, *inputs);
   const loops::Counters& c = got.counters;
   for (const uint64_t n : {c.points, c.loads, c.stores, c.operations, c.flops, c.bytes})
     text += std::to_string(n) + " ";
   facts["run/interpreted #"] = digest(text);
+}
+
+namespace {
+// What a program that runs is given; what is left to the host it does not get.
+class Memories : public runtime::Host {
+ public:
+  std::byte* output(uint32_t number, uint64_t bytes) override {
+    outputs_.resize(std::max<size_t>(outputs_.size(), number + 1));
+    outputs_[number] = memory_of(bytes);
+    return outputs_[number]->data;
+  }
+  std::vector<loops::Tensor> run_extern(const loops::ExternCall&) override { throw Unsupported("left to the host"); }
+  void print(const loops::Print& node, std::span<const loops::Tensor> values) override {
+    said += node.text;
+    for (const loops::Tensor& t : values) add(said, t);
+  }
+
+  void show(const runtime::Result& r, std::span<const loops::InputValue> inputs) {
+    said += "\n" + std::to_string(r.kind) + " " + std::to_string(r.integer) + " ";
+    const bool own = r.storage == runtime::Place::output, given = r.storage == runtime::Place::input;
+    if (r.kind == loops::Output::tensor && (own || given))
+      add(said, loops::Tensor(own ? outputs_[r.number] : std::get<loops::Tensor>(inputs[r.number]).storage(), r.dtype,
+                              r.sizes, r.strides, r.offset));
+    else if (r.tensor)
+      add(said, r.tensor);
+    for (const runtime::Result& e : r.elements) show(e, inputs);
+  }
+
+  std::string said;
+
+ private:
+  std::vector<std::shared_ptr<loops::Storage>> outputs_;
+};
+
+std::string called(runtime::Executable& executable, std::span<const loops::InputValue> inputs) {
+  std::vector<runtime::Argument> arguments;
+  for (const loops::InputValue& i : inputs) {
+    const auto& t = std::get<loops::Tensor>(i);
+    arguments.emplace_back(
+        runtime::TensorRef{t.storage()->data, t.storage()->bytes, t.dtype(), t.sizes(), t.strides(), t.offset()});
+  }
+  Memories host;
+  try {
+    runtime::Executable::Call call = executable.call(arguments, host, kAmbient);
+    for (const runtime::Result& r : call.outputs()) host.show(r, inputs);
+  } catch (const UserError& error) {
+    host.said += error.what();
+  } catch (const Unsupported& error) {
+    host.said += error.what();
+  }
+  add(host.said, inputs);
+  return host.said;
+}
+
+std::string counted(const BuildReport& report) {
+  std::string all = report.given_up;
+  const native::CompileStatistics& k = report.kernels;
+  for (const size_t n : {report.externs, k.kernels, k.compiled, k.from_cache, k.repeated})
+    all += " " + std::to_string(n);
+  return all + "\n";
+}
+}  // namespace
+
+void executed(const Graph& graph, const loops::Program& program, std::span<const SymValues> sizes, Facts& facts) {
+  BuildOptions how;
+  how.target = "generic";  // which gives the same bits everywhere
+  how.threads = 2;
+  how.quick = true;
+  how.grain = 64;  // so that few elements are parted, and shared by threads
+  how.verify = false;
+  how.executable.while_limit = 1000;
+  how.kept = std::make_shared<native::KeptObjects>();
+  std::string text;
+  try {
+    BuildReport first, again;
+    const auto executable = build(loops::clone(program), how, &first);
+    build(loops::clone(program), how, &again);
+    text += counted(first) + counted(again);
+    for (const bool profiled : {false, true}) {
+      executable->profile(profiled);
+      for (const SymValues& s : sizes)
+        if (auto inputs = inputs_of(graph, program, s)) text += called(*executable, *inputs);
+    }
+    for (const runtime::StepTime& step : executable->times())
+      text += step.name + " " + std::to_string(step.calls) + number(step.bytes, false) + number(step.operations, false);
+    text += std::to_string(executable->frames_made());
+  } catch (const Unsupported& error) {
+    text += error.what();
+  }
+  facts["run/executed #"] = digest(text);
 }
 
 }  // namespace lenz::fuzz

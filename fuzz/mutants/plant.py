@@ -20,9 +20,6 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
-# Faults that read beyond an end by one would read what lies there, mostly the same each time.
-ASSERTIONS = "-D_GLIBCXX_ASSERTIONS"
-
 # Copies are compiled by the flags of the sources: what a choice between two expressions warns of is nobody's business.
 HEADER = """// Made by fuzz/mutants/plant.py: which fault is awake.
 #pragma once
@@ -97,20 +94,101 @@ def render(text, edits, begin, end):
     return made + text[at:end]
 
 
-class Planter:
+class Copies:
+    """Some of a build's sources compiled once more, with more flags, and linked with the other objects of that build."""
+    flags, link_flags = [], []
+
     def __init__(self, folder, build, jobs):
         self.folder, self.build, self.jobs = folder.resolve(), build.resolve(), jobs
         entries = json.loads((self.build / "compile_commands.json").read_text())
         self.commands = {str(Path(e["file"]).relative_to(ROOT)): e["command"] for e in entries if "_tests.dir" not in e["command"]}
-        self.header = self.folder / "fault.h"
         self.lock, self.made = threading.Lock(), set()
         self.environment = {**os.environ, "CCACHE_BASEDIR": str(ROOT), "CCACHE_NOHASHDIR": "1", "CCACHE_PCH_EXTSUM": "1",
                             "CCACHE_SLOPPINESS": "pch_defines,time_macros"}
 
-    def run(self, faults):
-        """Gives the faults that could be planted, and those that could not."""
+    def object_of(self, name):
+        return self.folder / "objects" / (name + ".o")
+
+    def compile(self, source, like, object_file):
+        """What the compiler says if it fails."""
+        words = shlex.split(self.commands[like])
+        words[words.index("-o") + 1] = str(object_file)
+        words[words.index("-c") + 1] = str(source)
+        if "-include-pch" in words:
+            at = words.index("-include-pch")
+            words[at + 1] = str(self.precompiled(words[at + 1], words[:at] + words[at + 2:]))
+        return self.run_compiler([*words, *self.flags], object_file)
+
+    def run_compiler(self, words, made):
+        made.parent.mkdir(parents=True, exist_ok=True)
+        launcher = ["ccache"] if subprocess.run(["which", "ccache"], capture_output=True, check=False).returncode == 0 else []
+        done = subprocess.run([*launcher, *words], cwd=self.build, env=self.environment, capture_output=True, text=True, check=False)
+        return done.stderr if done.returncode else ""
+
+    def precompiled(self, build_has, words):
+        """The build's headers, once more with the flags of who is compiled with them."""
+        with self.lock:
+            name = Path(build_has)
+            made = self.folder / "precompiled" / (name.parent.name + ".pch")
+            if made not in self.made:
+                words[words.index("-o") + 1] = str(made)
+                header = str(name.with_suffix(""))
+                words[words.index("-c") + 1] = header + ".cxx"
+                how = ["-Xclang", "-emit-pch", "-Xclang", "-include", "-Xclang", header, "-x", "c++-header"]
+                said = self.run_compiler([words[0], *how, *words[1:], *self.flags], made)
+                if said:
+                    raise SystemExit(said)
+                self.made.add(made)
+        return made
+
+    def build_all(self):
         subprocess.run(["ninja", "-C", self.build, "-j", str(self.jobs), "lenz", "liblenz_torch.so"], check=True,
                        stdout=subprocess.DEVNULL)
+
+    def object_in_build(self, name):
+        words = shlex.split(self.commands[name])
+        return words[words.index("-o") + 1]
+
+    def link(self, files, beside=None):
+        """The build's own command, with archives that have these sources' objects in the place of others; `beside` names
+        a source in whose archive objects/more.o stands as well."""
+        lines = subprocess.run(["ninja", "-C", self.build, "-t", "commands", "lenz"], check=True, capture_output=True,
+                               text=True).stdout.splitlines()
+        planted = {self.object_in_build(name): self.object_of(name) for name in files}
+        own = self.object_in_build(beside) if beside else None
+        command, used = lines[-1], set()
+        for line in lines:
+            archive = re.search(r" qc (\S+\.a) ", line)
+            if not archive:
+                continue
+            objects = [w for w in shlex.split(line) if w.endswith(".o")]
+            if not any(o in planted or o == own for o in objects):
+                continue
+            used |= set(objects)
+            members = [str(planted.get(o, self.build / o)) for o in objects]
+            members += [str(self.folder / "objects/more.o")] if own in objects else []
+            made = self.folder / archive[1]
+            made.unlink(missing_ok=True)
+            subprocess.run(["llvm-ar-19", "qcT", made, *members], check=True)
+            command = re.sub(r"(?<![\w/])" + re.escape(archive[1]) + r"(?!\w)", str(made), command)
+        missing = [o for o in planted if o not in used]
+        if missing:
+            raise SystemExit("copies may stand for what `lenz` itself is linked of alone: " + ", ".join(missing))
+        command = command.replace(" -o lenz ", " ".join(["", *self.link_flags, f"-o {self.folder / 'lenz'} "]))
+        subprocess.run(command, shell=True, cwd=self.build, check=True)
+        plugin = self.folder / "liblenz_torch.so"
+        plugin.unlink(missing_ok=True)
+        shutil.copy2(self.build / "liblenz_torch.so", plugin)  # the build goes on
+
+
+class Planter(Copies):
+    # Faults that read beyond an end by one would read what lies there, mostly the same each time.
+    flags = ["-D_GLIBCXX_ASSERTIONS"]
+
+    def run(self, faults):
+        """Gives the faults that could be planted, and those that could not."""
+        self.build_all()
+        self.header = self.folder / "fault.h"
         write(self.header, HEADER)
         write(self.folder / "source/fault.cpp", SOURCE.replace("@HEADER@", str(self.header)))
         files = {}
@@ -120,7 +198,7 @@ class Planter:
         with concurrent.futures.ThreadPoolExecutor(self.jobs) as pool:
             wrong = {number for numbers in pool.map(lambda item: self.plant(*item), files.items()) for number in numbers}
         base = next(f for f in self.commands if f.startswith("compiler/base/") and not f.endswith("_test.cpp"))
-        said = self.compile(self.folder / "source/fault.cpp", base, self.folder / "objects/fault.o")
+        said = self.compile(self.folder / "source/fault.cpp", base, self.folder / "objects/more.o")
         if said:
             raise SystemExit(said)
         self.link(list(files), base)
@@ -144,75 +222,6 @@ class Planter:
             (self.folder / "build.log").open("a").write(said)
             dropped |= bad
         raise SystemExit(f"{name} does not compile again and again")
-
-    def object_of(self, name):
-        return self.folder / "objects" / (name + ".o")
-
-    def compile(self, source, like, object_file):
-        """What the compiler says if it fails."""
-        words = shlex.split(self.commands[like])
-        words[words.index("-o") + 1] = str(object_file)
-        words[words.index("-c") + 1] = str(source)
-        if "-include-pch" in words:
-            at = words.index("-include-pch")
-            words[at + 1] = str(self.precompiled(words[at + 1], words[:at] + words[at + 2:]))
-        return self.run_compiler([*words, ASSERTIONS], object_file)
-
-    def run_compiler(self, words, made):
-        made.parent.mkdir(parents=True, exist_ok=True)
-        launcher = ["ccache"] if subprocess.run(["which", "ccache"], capture_output=True, check=False).returncode == 0 else []
-        done = subprocess.run([*launcher, *words], cwd=self.build, env=self.environment, capture_output=True, text=True, check=False)
-        return done.stderr if done.returncode else ""
-
-    def precompiled(self, build_has, words):
-        """The build's headers, once more with the library's assertions in them, for who is compiled so."""
-        with self.lock:
-            name = Path(build_has)
-            made = self.folder / "precompiled" / (name.parent.name + ".pch")
-            if made not in self.made:
-                words[words.index("-o") + 1] = str(made)
-                header = str(name.with_suffix(""))
-                words[words.index("-c") + 1] = header + ".cxx"
-                how = ["-Xclang", "-emit-pch", "-Xclang", "-include", "-Xclang", header, "-x", "c++-header"]
-                said = self.run_compiler([words[0], *how, *words[1:], ASSERTIONS], made)
-                if said:
-                    raise SystemExit(said)
-                self.made.add(made)
-        return made
-
-    def link(self, files, base):
-        """The build's own command, with archives that have the planted objects in the place of others."""
-        lines = subprocess.run(["ninja", "-C", self.build, "-t", "commands", "lenz"], check=True, capture_output=True,
-                               text=True).stdout.splitlines()
-        planted = {}
-        for name in files:
-            words = shlex.split(self.commands[name])
-            planted[words[words.index("-o") + 1]] = self.object_of(name)
-        own = shlex.split(self.commands[base])
-        own = own[own.index("-o") + 1]
-        command, used = lines[-1], set()
-        for line in lines:
-            archive = re.search(r" qc (\S+\.a) ", line)
-            if not archive:
-                continue
-            objects = [w for w in shlex.split(line) if w.endswith(".o")]
-            if not any(o in planted or o == own for o in objects):
-                continue
-            used |= set(objects)
-            members = [str(planted.get(o, self.build / o)) for o in objects]
-            members += [str(self.folder / "objects/fault.o")] if own in objects else []
-            made = self.folder / archive[1]
-            made.unlink(missing_ok=True)
-            subprocess.run(["llvm-ar-19", "qcT", made, *members], check=True)
-            command = re.sub(r"(?<![\w/])" + re.escape(archive[1]) + r"(?!\w)", str(made), command)
-        missing = [o for o in planted if o not in used]
-        if missing:
-            raise SystemExit("faults may stand in what `lenz` itself is linked of alone: " + ", ".join(missing))
-        command = command.replace(" -o lenz ", f" -o {self.folder / 'lenz'} ")
-        subprocess.run(command, shell=True, cwd=self.build, check=True)
-        plugin = self.folder / "liblenz_torch.so"
-        plugin.unlink(missing_ok=True)
-        shutil.copy2(self.build / "liblenz_torch.so", plugin)  # the build goes on
 
 
 def plant(faults, folder, build, jobs, says=sys.stdout):
