@@ -132,6 +132,7 @@ class KernelEmitter {
   void prefetch(llvm::Value* place, uint32_t how_near, bool to_write = false);
   std::optional<Reading> reading_of_points(const loops::Instr& load) const;
   bool step_to_next(const Reading& r, Frame& f);
+  static bool is_told(std::span<const Dim> index, const Frame& frame);
   void find_levels();
   void keep_inside();
   void find_fitting();

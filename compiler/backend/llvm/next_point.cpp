@@ -84,6 +84,15 @@ void KernelEmitter::find_next() {
   }
 }
 
+// Whether a place is known before the nest's body runs: positions are of numbers that it makes.
+bool KernelEmitter::is_told(std::span<const Dim> index, const Frame& f) {
+  return std::ranges::all_of(index, [&](Dim d) {
+    bool bound = true;
+    if (!d.is_constant()) for_each_symbol(d, [&](const SymNode* s) { bound = bound && f.dims.bound(Dim(s)); });
+    return bound;
+  });
+}
+
 // Whether the frame can be that of the kernel's next point, as far as the reading asks: it becomes it.
 bool KernelEmitter::step_to_next(const Reading& r, Frame& f) {
   const Axis& point = kernel_.axes.back();
@@ -97,11 +106,7 @@ bool KernelEmitter::step_to_next(const Reading& r, Frame& f) {
   } else {
     f.dims.bind(point.symbol, number);
   }
-  return std::ranges::all_of(r.index, [&](Dim d) {  // other positions of the nest are not
-    bool bound = true;
-    if (!d.is_constant()) for_each_symbol(d, [&](const SymNode* s) { bound = bound && f.dims.bound(Dim(s)); });
-    return bound;
-  });
+  return is_told(r.index, f);
 }
 
 // Whether caches have what the kernel works on: it stores rows of results, and all of these stay there.
@@ -161,7 +166,8 @@ void KernelEmitter::fetch_rows_ahead(const Axis& along, std::vector<Frame>& fram
   if (!lane_axis_ || frames[0].mask || (turns_whole() && frames.size() < lane_axis_->unroll)) return;
   for (Ssa i = 0; i < nest_->body.size(); ++i) {
     const Instr& load = nest_->body[i];
-    if (!inner_[i] || load.kind != InstrKind::load || load.mask != kNone || program_.buffers[load.buffer].local)
+    if (!inner_[i] || load.kind != InstrKind::load || load.mask != kNone || program_.buffers[load.buffer].local ||
+        !is_told(load.index, frames[0]))
       continue;
     const Dim address = address_of(load.buffer, load.index);
     loops::IndexSpace space(program_.context->syms, program_.assumptions.known());
