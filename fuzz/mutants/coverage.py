@@ -2,7 +2,7 @@
 """Which lines of the compiler does no decision and no case reach: coverage.py [--cases N] [--list] [PATH...]
 
 Builds a copy of the compiler that counts what it runs, asks it for all decisions, then for so many cases without them, and
-prints shares of what each reached, folder by folder. --list lists what neither did, source by source: a fault there can't
+prints shares of what each reached, room by room. --list lists what neither did, source by source: a fault there can't
 be found. PATHs (files or folders, as compiler/loops) say of which sources; --report asks nothing anew."""
 
 import argparse
