@@ -181,11 +181,6 @@ std::optional<Dim> IndexSpace::stride(Dim address, size_t axis) const {
   return form->coefficients[axis];
 }
 
-bool IndexSpace::contiguous(Dim address, size_t axis) const {
-  auto step = stride(address, axis);
-  return step && (step->is(1) || proves(eq(*step, 1)));
-}
-
 std::vector<size_t> IndexSpace::order_by_stride(Dim address) const {
   std::vector<size_t> order(axes_.size());
   std::iota(order.begin(), order.end(), size_t{0});
@@ -221,30 +216,6 @@ void IndexSpace::rebuild(const std::vector<Axis>& axes, const std::vector<std::p
   *this = std::move(fresh);
 }
 
-std::optional<Dim> IndexSpace::split(size_t axis, Dim factor, Dim outer, Dim inner) {
-  Axis old = axes_[axis];
-  bool exact = base_.proves(ge(factor, 1)) && base_.proves(eq(mod(old.extent, factor), 0));
-  if (!exact) return std::nullopt;
-  std::vector<Axis> axes = axes_;
-  axes[axis] = {outer, base_.simplify(floor_div(old.extent, factor))};
-  axes.insert(axes.begin() + static_cast<ptrdiff_t>(axis) + 1, {inner, factor});
-  Dim whole = outer * factor + inner;
-  rebuild(axes, {{old.symbol, whole}});
-  return whole;
-}
-
-std::pair<Dim, Dim> IndexSpace::merge(size_t axis, Dim symbol) {
-  Axis outer = axes_[axis], inner = axes_[axis + 1];
-  std::vector<Axis> axes = axes_;
-  axes.erase(axes.begin() + static_cast<ptrdiff_t>(axis));
-  axes[axis] = {symbol, outer.extent * inner.extent};
-  // An inner extent of 0 has no points, and no coordinates to speak of.
-  Dim by = base_.proves(ge(inner.extent, 1)) ? inner.extent : max(inner.extent, 1);
-  Dim high = floor_div(symbol, by), low = mod(symbol, by);
-  rebuild(axes, {{outer.symbol, high}, {inner.symbol, low}});
-  return {high, low};
-}
-
 bool IndexSpace::mergeable(size_t axis, Dim index) const {
   const Dim simple = simplify(index);
   if (!mentions(simple, axes_[axis].symbol) && !mentions(simple, axes_[axis + 1].symbol)) return true;
@@ -252,12 +223,6 @@ bool IndexSpace::mergeable(size_t axis, Dim index) const {
   if (!form) return false;
   Dim jump = form->coefficients[axis + 1] * axes_[axis + 1].extent;
   return form->coefficients[axis] == jump || proves(eq(form->coefficients[axis], jump));
-}
-
-void IndexSpace::reorder(std::span<const size_t> order) {
-  std::vector<Axis> axes;
-  for (size_t k : order) axes.push_back(axes_[k]);
-  axes_ = std::move(axes);
 }
 
 }  // namespace lenz::loops

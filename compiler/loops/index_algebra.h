@@ -60,20 +60,12 @@ class IndexSpace {
 
   // --- strides
   std::optional<LinearForm> linear(Dim index) const;
-  // Of an element's address: the stride along an axis, and whether neighbours along it are neighbours in memory.
-  std::optional<Dim> stride(Dim address, size_t axis) const;
-  bool contiguous(Dim address, size_t axis) const;
+  std::optional<Dim> stride(Dim address, size_t axis) const;  // of an element's address, along an axis
   // The axes from the greatest stride to the least, as far as they compare; others keep their order.
   std::vector<size_t> order_by_stride(Dim address) const;
 
-  // --- other axes for the same points. Each gives what the old coordinates are in terms of the new ones.
-  // Axis k becomes outer*factor + inner; nothing if the factor may not divide the extent.
-  std::optional<Dim> split(size_t axis, Dim factor, Dim outer, Dim inner);
-  // Axes k and k + 1 become one: outer // extent and outer % extent.
-  std::pair<Dim, Dim> merge(size_t axis, Dim symbol);
-  // Whether a merged axis would be as linear in this index as both are.
+  // Whether axes k and k + 1, made one, would be as linear in this index as both are.
   bool mergeable(size_t axis, Dim index) const;
-  void reorder(std::span<const size_t> order);
 
   // --- proofs about accesses
   std::optional<Dim> points() const;  // how many, exactly
@@ -81,9 +73,6 @@ class IndexSpace {
   // coordinates apart.
   bool injective(std::span<const Dim> index, std::span<const DimVec> radices = {}) const;
   bool inside(std::span<const Dim> index, std::span<const Dim> sizes) const;
-
-  // 32 if every step of computing these fits 32 bits, in any order of additions and multiplications; else 64.
-  int bits(std::span<const Dim> expressions) const;
 
  private:
   friend bool disjoint(const IndexSpace& a, std::span<const Dim> index_a, const IndexSpace& b,
@@ -109,7 +98,6 @@ class IndexSpace {
   bool join_tiles(std::vector<Dim>& index, size_t& fresh);
   void replace(std::vector<Dim>& index, const std::vector<std::pair<Dim, Dim>>& replaced) const;
   bool separated(const LinearForm& form, std::vector<bool>& known) const;
-  double magnitude(Dim dim) const;
   Dim flattened(Dim dim) const;
   Dim quotient(Dim a, Dim b) const;
   bool tells_axes(std::span<const Dim> index) const;

@@ -301,8 +301,6 @@ TEST(IndexAlgebra, StridesAndAxes) {
   Dim address = f.dim("i0 + i1*s0*4 + i2*s0 + 3");
   EXPECT_EQ(s.stride(address, 0), Dim(1));
   EXPECT_EQ(s.stride(address, 1), f.dim("s0*4"));
-  EXPECT_TRUE(s.contiguous(address, 0));
-  EXPECT_FALSE(s.contiguous(address, 1));
   EXPECT_FALSE(s.stride(f.dim("i0*i1"), 0));
   EXPECT_FALSE(s.stride(f.dim("i0//2"), 0));
   EXPECT_EQ(s.linear(address)->constant, Dim(3));
@@ -312,11 +310,6 @@ TEST(IndexAlgebra, StridesAndAxes) {
   f.fact("s0 >= 2");
   IndexSpace t = f.space({{"i0", "s0"}, {"i1", "s1"}, {"i2", "4"}});
   EXPECT_EQ(t.order_by_stride(address), (std::vector<size_t>{1, 2, 0}));
-  EXPECT_EQ(t.split(2, 2, f.dim("a"), f.dim("b")), f.dim("a*2 + b"));
-  EXPECT_FALSE(t.split(0, 2, f.dim("c"), f.dim("d")));
-  EXPECT_EQ(t.axes().size(), 4u);
-  t.merge(2, f.dim("m"));
-  EXPECT_EQ(t.axes()[2].extent, Dim(4));
 }
 
 TEST(IndexAlgebra, Injectivity) {
@@ -366,20 +359,6 @@ TEST(IndexAlgebra, Partitions) {
   f.fact("s0 >= 5");
   EXPECT_TRUE(covers({piece({{"i0", "s0"}}, {"i0"}, "i0 < 5"), piece({{"i0", "s0"}}, {"i0"}, "i0 >= 5")}, {"s0"}));
   EXPECT_FALSE(covers({piece({{"i0", "s0"}}, {"i0"}, "i0 < 5"), piece({{"i0", "s0"}}, {"i0"}, "i0 > 5")}, {"s0"}));
-}
-
-TEST(IndexAlgebra, Width) {
-  Fixture f;
-  f.fact("s0 <= 65536");
-  f.fact("s1 <= 32767");
-  IndexSpace s = f.space({{"i0", "s0"}, {"i1", "s1"}});
-  auto bits = [&](std::string_view text) { return s.bits(f.dims({text})); };
-  EXPECT_EQ(bits("i0*s1 + i1"), 32);
-  EXPECT_EQ(bits("i0*s1 + i1*4"), 64);
-  EXPECT_EQ(bits("i0*65536"), 64);
-  EXPECT_EQ(bits("(i0*65536 + 1)//65536"), 32);  // canonical form has divided already
-  EXPECT_EQ(bits("(i0*65535)//65536"), 64);
-  EXPECT_EQ(bits("s2"), 64);
 }
 
 }  // namespace

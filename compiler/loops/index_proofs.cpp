@@ -1,6 +1,5 @@
-// Proofs about accesses: how many points, injectivity, disjointness, coverage, width.
+// Proofs about accesses: how many points, injectivity, disjointness, coverage.
 #include <algorithm>
-#include <cmath>
 
 #include "compiler/base/sym_parts.h"
 #include "compiler/loops/index_algebra.h"
@@ -295,48 +294,6 @@ bool partition(std::span<const Piece> pieces, std::span<const Dim> sizes, const 
   } catch (const UserError&) {
     return false;
   }
-}
-
-// --- width
-
-// More than any step of computing the dim can reach: whatever the order of additions and multiplications. In double,
-// which is exact as far as the answer depends on it.
-double IndexSpace::magnitude(Dim dim) const {
-  if (dim.is_constant()) return std::fabs(static_cast<double>(dim.constant()));
-  DimParts parts = parts_of(dim);
-  double most = 0;
-  switch (parts.kind) {
-    case SymKind::sum:
-      most = std::fabs(static_cast<double>(parts.constant));
-      for (size_t i = 0; i < parts.operands.size(); ++i)
-        most += std::max(1.0, std::fabs(static_cast<double>(parts.coefficients[i]))) *
-                std::max(1.0, magnitude(parts.operands[i]));
-      return most;
-    case SymKind::product:
-      most = 1;
-      for (Dim operand : parts.operands) most *= std::max(1.0, magnitude(operand));
-      return most;
-    case SymKind::symbol: {
-      Range r = range(dim);
-      if (!r.low || !r.high) return HUGE_VAL;
-      return std::max(std::fabs(static_cast<double>(*r.low)), std::fabs(static_cast<double>(*r.high)));
-    }
-    case SymKind::floor_div:
-    case SymKind::mod:
-    case SymKind::min:
-    case SymKind::max:
-      for (Dim operand : parts.operands) most = std::max(most, magnitude(operand));
-      return most;
-    case SymKind::call: return HUGE_VAL;
-  }
-  return HUGE_VAL;
-}
-
-int IndexSpace::bits(std::span<const Dim> expressions) const {
-  constexpr double kMost = 2147483647.0;
-  for (Dim d : expressions)
-    if (magnitude(d) > kMost) return 64;
-  return 32;
 }
 
 }  // namespace lenz::loops
