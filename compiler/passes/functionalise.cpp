@@ -7,6 +7,7 @@
 #include "compiler/graph/try_infer.h"
 #include "compiler/ops/decompose.h"
 #include "compiler/ops/rules/each.h"
+#include "compiler/ops/rules/reduction.h"
 #include "compiler/passes/expand_node.h"
 #include "compiler/passes/pass.h"
 #include "compiler/passes/written_storage.h"
@@ -417,7 +418,7 @@ class Functionaliser {
       types.push_back(graph_.context().tensor(contiguous_tensor(t.dtype, t.sizes(), t.device)));
       if (&graph_.type(args[0].value()) != types[0]) args[0] = Arg::of_value(dense_copy(id, args[0]));
     }
-    compute_as_written(node, functional, args);
+    compute_as_written(id, node, functional, args);
     SmallVec<Arg, 4> made;
     if (node.op->redefined()) {
       made = expand(graph_, id, *node.op, args, origin);
@@ -443,14 +444,19 @@ class Functionaliser {
     return call(graph_, before, "aten.clone", {&of, 1}, 0, {&dense, 1});  // op name: the copy itself
   }
 
-  // An op that is told no dtype computes in that of the tensor that it writes to.
-  void compute_as_written(const Node& node, const OpDef& functional, SmallVec<Arg, 8>& args) {
-    int dtype = functional.schema.find("dtype");
-    if (node.op->variant != VariantKind::out || dtype < 0 || !args[static_cast<size_t>(dtype)].is_none()) return;
-    Dtype written = graph_.type(node.args[args.size()].value()).dtype;
+  // An op that is told no dtype computes in that of the tensor that it writes to; some ask what they ask of that.
+  void compute_as_written(NodeId before, const Node& node, const OpDef& functional, SmallVec<Arg, 8>& args) {
+    if (node.op->variant != VariantKind::out) return;
+    const Dtype written = graph_.type(node.args[args.size()].value()).dtype;
     auto untold = try_infer(graph_, functional, args);
-    if (untold && (*untold)[0].type->is_tensor() && (*untold)[0].type->dtype != written)
+    if (!untold || !(*untold)[0].type->is_tensor() || (*untold)[0].type->dtype == written) return;
+    const int dtype = functional.schema.find("dtype");
+    if (dtype >= 0 && args[static_cast<size_t>(dtype)].is_none()) {
       args[static_cast<size_t>(dtype)] = Arg::of_dtype(written);
+    } else if (rule::asks_what_it_writes(functional, written)) {
+      const Keyword bytes{"dtype", Arg::of_dtype(written)};
+      args[0] = Arg::of_value(call(graph_, before, "aten._to_copy", {&args[0], 1}, 0, {&bytes, 1}));
+    }
   }
 
   // A write to the tensors of a list: the functional row gives a list.

@@ -312,6 +312,43 @@ Dtype Call::dtype_of(size_t v) const {
   return *from_aten(values[v]->value.toTensor().scalar_type());
 }
 
+Call Call::functional() const {
+  Call made = *this;
+  made.op = op->base;
+  if (op->variant != VariantKind::out) return made;
+  made.args.clear();
+  made.numbers.clear();
+  for (size_t i = 0; i < args.size(); ++i) {
+    if (op->schema.params[i].is_out) continue;
+    for (const auto& [index, number] : numbers)
+      if (index == i) made.numbers.emplace_back(made.args.size(), number);
+    made.args.push_back(args[i]);
+  }
+  while (made.args.size() < op->base->schema.params.size())
+    made.args.push_back(default_arg(graph->context(), op->base->schema.params[made.args.size()]));
+  return made;
+}
+
+Call Call::conversion(size_t argument, Dtype to) const {
+  Call made = *this;
+  made.op = graph->ops().find("aten._to_copy");  // op name: the conversion itself
+  made.args = {args[argument]};
+  for (const Param& param : std::span(made.op->schema.params).subspan(1))
+    made.args.push_back(param.name == "dtype" ? Arg::of_dtype(to) : default_arg(graph->context(), param));
+  made.numbers.clear();
+  made.result_dtypes = {to};
+  return made;
+}
+Call Call::with_converted(size_t argument, Dtype to, const RunValue& converted) const {
+  Call made = *this;
+  const ValueId v = args[argument].value();
+  made.values[v] = converted;
+  TensorType type = types[v]->tensor();
+  type.dtype = to;
+  made.types[v] = graph->context().tensor(type);
+  return made;
+}
+
 bool begins_with(const OpDef& op, const Node& step) {
   const std::string_view packet = op.schema.packet;
   const bool apart = packet == "_cdist_forward" || packet == "pdist";  // op name: no trait tells distances of rows

@@ -39,6 +39,11 @@ struct Call {
 
   // The graph's own dtype of a tensor among `values`.
   Dtype dtype_of(size_t v) const;
+  // Of a call that writes: that of the row which gives what is written.
+  Call functional() const;
+  // The conversion of this argument's tensor, and this call on what that gives.
+  Call conversion(size_t argument, Dtype to) const;
+  Call with_converted(size_t argument, Dtype to, const RunValue& converted) const;
 
   ValueId add(RunValue value, const Type* type) {
     values.push_back(std::move(value));

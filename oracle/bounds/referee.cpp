@@ -12,6 +12,7 @@
 #include "compiler/graph/host_kernels.h"
 #include "compiler/graph/rebuild.h"
 #include "compiler/ops/decompose.h"
+#include "compiler/ops/rules/reduction.h"
 #include "compiler/scalar/scalar.h"
 #include "oracle/aten.h"
 #include "oracle/bounds/centred.h"
@@ -300,8 +301,7 @@ struct Referee::Impl final : NodeMachine {
   Outcome run_writing(const Call& call) {
     const OpDef& op = *call.op;
     FlowContext in = context();
-    Call functional = call;
-    functional.op = op.base;
+    Call functional = call.functional();
     std::vector<RunValue> targets;
     std::vector<Dtype> target_dtypes;
     for (size_t i = 0; i < call.args.size(); ++i) {
@@ -315,18 +315,6 @@ struct Referee::Impl final : NodeMachine {
           for (const Type* e : type.elements()) target_dtypes.push_back(e->dtype);
       });
     }
-    if (op.variant == VariantKind::out) {
-      functional.args.clear();
-      functional.numbers.clear();
-      for (size_t i = 0; i < call.args.size(); ++i) {
-        if (op.schema.params[i].is_out) continue;
-        for (const auto& [index, number] : call.numbers)
-          if (index == i) functional.numbers.emplace_back(functional.args.size(), number);
-        functional.args.push_back(call.args[i]);
-      }
-      while (functional.args.size() < op.base->schema.params.size())
-        functional.args.push_back(default_arg(call.graph->context(), op.base->schema.params[functional.args.size()]));
-    }
     // None: that of the tensor that is written to. A norm's is the result's own, a real one of what is complex.
     int dtype = op.base->schema.find("dtype");
     const bool norm = op.schema.packet.find("norm") != std::string_view::npos;  // op name: no trait tells norms
@@ -334,6 +322,12 @@ struct Referee::Impl final : NodeMachine {
       if (Arg& told = functional.args[static_cast<size_t>(dtype)]; told.is_none())
         told = Arg::of_dtype(target_dtypes[0]);
     if (target_dtypes.empty()) target_dtypes.push_back(Dtype::i64);  // lists of nothing
+    if (op.variant == VariantKind::out && rule::asks_what_it_writes(*op.base, target_dtypes[0])) {
+      std::vector<Dtype> bytes = {target_dtypes[0]};
+      const Outcome converted = run_call(functional.conversion(0, bytes[0]), bytes);
+      if (converted.raised) return converted;
+      functional = functional.with_converted(0, bytes[0], converted.results[0]);
+    }
     functional.result_dtypes = target_dtypes;
     std::vector<Dtype> made_dtypes = target_dtypes;
     if (op.redefined()) functional.op = &op;

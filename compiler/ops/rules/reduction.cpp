@@ -168,6 +168,8 @@ void any_all(Infer& in) {
   in.result(reduced(in, d));
 }
 
+bool asks_what_it_writes(const OpDef& op, Dtype written) { return op.infer == any_all && written == Dtype::u8; }
+
 void variance(Infer& in) {
   require_inexact(in, in.tensor(0).dtype);
   in.result(reduced(in, to_real(in.tensor(0).dtype)));

@@ -19,7 +19,9 @@ void extremum_pair(Infer& in);    // aminmax
 void value_and_index(Infer& in);  // max.dim, mode, kthvalue: values and i64 indices
 void arg_extremum(Infer& in);     // i64
 void any_all(Infer& in);          // bool, but u8 for u8
-void variance(Infer& in);         // floats; of complex its real type
+// Whether eager's kernel asks of operands that have become what it writes: bytes.
+bool asks_what_it_writes(const OpDef& op, Dtype written);
+void variance(Infer& in);  // floats; of complex its real type
 void variance_and_mean(Infer& in);
 void vector_norm(Infer& in);
 void power_sum(Infer& in);  // a vector norm but for the root
