@@ -320,6 +320,14 @@ TEST(SymFacts, HintsSolveEquationsOfFewValues) {
   EXPECT_EQ(w.facts.hint(w.dim("b")), 5);
 }
 
+// What mends one fact breaks another, which a second size mends alone.
+TEST(SymFacts, HintsTryTheSizesThatAreTiedToThoseOfABrokenFact) {
+  World w{"a in 0..80", "b in 0..48", "c in 16..24", "c - max(a, 8) == -13", "b % 6 == 1", "a <= b*2 - 6"};
+  const int64_t a = *w.facts.hint(w.dim("a")), b = *w.facts.hint(w.dim("b")), c = *w.facts.hint(w.dim("c"));
+  EXPECT_EQ(c, std::max<int64_t>(a, 8) - 13);
+  EXPECT_TRUE(c >= 16 && c <= 24 && b % 6 == 1 && a <= 2 * b - 6) << a << ", " << b << ", " << c;
+}
+
 TEST(SymFacts, LongChainsNeedNoStackAndLittleTime) {
   SymPool pool;
   Facts facts;

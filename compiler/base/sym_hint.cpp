@@ -20,7 +20,7 @@ int64_t free_value(uint32_t id) {
 constexpr int kMaxWalk = 512;                    // values tried in turn for one symbol
 constexpr int kMaxRepairs = 64;                  // symbols changed to satisfy conditions
 constexpr int kMaxChecks = 6000;                 // conditions evaluated while doing so
-constexpr int64_t kMaxPoints = 1 << 13;          // values of several symbols that are tried where that leads nowhere
+constexpr int64_t kMaxPoints = 1 << 13;          // values tried where that leads nowhere
 constexpr uint64_t kBroken = uint64_t{1} << 63;  // in the version of hints that no repair made satisfy all
 
 }  // namespace
@@ -275,38 +275,58 @@ class HintSearch {
   }
 
   // An equation of products may have one solution, which no step from symbol to symbol leads to. Of symbols that have
-  // few values all are tried: hints that break a fact decide what facts exclude.
+  // few values all are tried, those of conditions that are broken, then those of what is said of these too: hints that
+  // break a fact decide what facts exclude.
   bool try_all() {
     if (hints_.tried_all) return false;
     std::vector<const SymNode*> symbols;
-    for (const Cond& cond : conditions_) {
-      if (holds(cond)) continue;
-      for (const SymNode* s : symbols_of(cond))
-        if (std::ranges::find(symbols, s) == symbols.end()) symbols.push_back(s);
-    }
-    int64_t points = 1;
-    std::set<size_t> about;
-    for (const SymNode* s : symbols) {
-      const Range& r = known(s->id).range;
-      if (!r.low || !r.high || *r.high - *r.low >= kMaxPoints || (points *= *r.high - *r.low + 1) > kMaxPoints)
-        return false;
-      about.insert(about_[s->id].begin(), about_[s->id].end());
-    }
-    const auto before = hints_.values;
-    for (int64_t point = 0; point < points; ++point) {
-      int64_t rest = point;
-      bool fits = true;
-      for (const SymNode* s : symbols) {  // 0 and 1 come last
+    auto note = [&](const Cond& cond) {
+      for (const SymNode* s : symbols_of(cond)) {
         const Range& r = known(s->id).range;
-        const int64_t count = *r.high - *r.low + 1, few = std::clamp<int64_t>(2 - *r.low, 0, count);
-        value(s->id) = *r.low + (rest % count + few) % count;
-        fits = fits && allowed(known(s->id), *value(s->id));
-        rest /= count;
+        const bool few = r.low && r.high && Wide{*r.high} - *r.low < kMaxPoints;
+        if (few && std::ranges::find(symbols, s) == symbols.end()) symbols.push_back(s);
       }
-      if (fits && std::ranges::all_of(about, [&](size_t i) { return holds(conditions_[i]); })) return true;
+    };
+    for (const Cond& cond : conditions_)
+      if (!holds(cond)) note(cond);
+    const auto before = hints_.values;
+    int64_t left = kMaxPoints;
+    for (size_t tried = 0; tried < symbols.size() && left > 0;) {
+      tried = symbols.size();
+      if (place(symbols, 0, decided_with(symbols), left)) return true;
+      hints_.values = before;
+      for (size_t i = 0; i < tried; ++i)
+        for (size_t c : about_[symbols[i]->id]) note(conditions_[c]);
     }
-    hints_.values = before;
     hints_.tried_all = true;
+    return false;
+  }
+
+  // The conditions about these symbols, at the last one of each: where those before it and it have their values.
+  std::vector<std::vector<size_t>> decided_with(const std::vector<const SymNode*>& symbols) const {
+    std::vector<std::vector<size_t>> decided(symbols.size());
+    std::set<size_t> seen;
+    for (size_t at = symbols.size(); at-- > 0;)
+      for (size_t c : about_[symbols[at]->id])
+        if (seen.insert(c).second) decided[at].push_back(c);
+    return decided;
+  }
+
+  // Values for the symbols from this one on, with which all conditions hold that they decide; 0 and 1 come last.
+  bool place(const std::vector<const SymNode*>& symbols, size_t at, const std::vector<std::vector<size_t>>& decided,
+             int64_t& left) {
+    if (at == symbols.size()) return true;
+    const Facts::Known& k = known(symbols[at]->id);
+    const int64_t low = *k.range.low, count = *k.range.high - low + 1, few = std::clamp<int64_t>(2 - low, 0, count);
+    for (int64_t i = 0; i < count; ++i) {
+      const int64_t v = low + (i + few) % count;
+      if (!allowed(k, v)) continue;
+      if (left-- <= 0) return false;
+      value(symbols[at]->id) = v;
+      if (std::ranges::all_of(decided[at], [&](size_t c) { return holds(conditions_[c]); }) &&
+          place(symbols, at + 1, decided, left))
+        return true;
+    }
     return false;
   }
 
