@@ -458,5 +458,17 @@ graph @fuzzed(
 )");
 }
 
+// The first of powers that the dtype does not hold is an infinity, however well its exponent is known.
+TEST(ReplayedCases, PowersThatBeginBeyondTheDtype) {
+  expect_to_hold(R"(# fuzz: values=ordinary seed=2164318893 target=avx2
+graph @call(%x0: u8[], %x1: i64[]) {
+  %0 = aten.fill(%x0, 255)
+  %1 = aten.fill(%x1, -128)
+  %2 = aten.logspace(%0, %1, 7, base=2.0)
+  return %2
+}
+)");
+}
+
 }  // namespace
 }  // namespace lenz::fuzz

@@ -125,9 +125,10 @@ std::optional<double> off_by_at_first(const Call& call, Dtype d, double first) {
   const double delta = off * std::fabs(std::log(*base)) + (std::fabs(*start) + off) * off_base / (*base - off_base);
   const bool narrow = is_reduced_float(d);
   const double most = first * std::exp(delta);
-  const double places = (kPlaces + kReference) * last_place(narrow ? Dtype::f32 : d, most);
+  const Dtype computed = narrow ? Dtype::f32 : d;
+  const double places = (kPlaces + kReference) * last_place(computed, most);
   const double wide = (most - first) * (1 + 0x1p-40) + places;
-  if (!std::isfinite(wide) || !(off_base < *base)) return std::nullopt;
+  if (!(first + wide <= largest_finite(computed)) || !(off_base < *base)) return std::nullopt;
   if (!narrow) return wide;
   return std::max({wide, nearest(d, first + wide) - first, first - nearest(d, first - wide)});
 }
