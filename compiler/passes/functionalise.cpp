@@ -455,7 +455,8 @@ class Functionaliser {
       args[static_cast<size_t>(dtype)] = Arg::of_dtype(written);
     } else if (rule::asks_what_it_writes(functional, written)) {
       const Keyword bytes{"dtype", Arg::of_dtype(written)};
-      args[0] = Arg::of_value(call(graph_, before, "aten._to_copy", {&args[0], 1}, 0, {&bytes, 1}));
+      const std::string_view conversion = "aten._to_copy";  // op name: the conversion itself
+      args[0] = Arg::of_value(call(graph_, before, conversion, {&args[0], 1}, 0, {&bytes, 1}));
     }
   }
 
