@@ -471,7 +471,7 @@ Lacking lacking(const Rule& rule, uint64_t time) {
   return {.any = true};
 }
 
-// One dtype, or two that are promoted: a rule that forgot to ask denies none. Where negatives wrap most differs.
+// One dtype, or two that are promoted: a rule that asks of none denies none. Oftener those in which negatives wrap.
 DtypeSet dtypes_of_rule(DtypeSet liked, Chooser& choose) {
   constexpr Dtype kAll[] = {Dtype::u8,   Dtype::f32, Dtype::i64, Dtype::i32, Dtype::b8,   Dtype::i8,     Dtype::f16,
                             Dtype::bf16, Dtype::f64, Dtype::i16, Dtype::c64, Dtype::c128, Dtype::f8e4m3, Dtype::f8e5m2};

@@ -448,16 +448,18 @@ class Functionaliser {
   void compute_as_written(NodeId before, const Node& node, const OpDef& functional, SmallVec<Arg, 8>& args) {
     if (node.op->variant != VariantKind::out) return;
     const Dtype written = graph_.type(node.args[args.size()].value()).dtype;
-    auto untold = try_infer(graph_, functional, args);
-    if (!untold || !(*untold)[0].type->is_tensor() || (*untold)[0].type->dtype == written) return;
-    const int dtype = functional.schema.find("dtype");
-    if (dtype >= 0 && args[static_cast<size_t>(dtype)].is_none()) {
-      args[static_cast<size_t>(dtype)] = Arg::of_dtype(written);
-    } else if (rule::asks_what_it_writes(functional, written)) {
-      const Keyword bytes{"dtype", Arg::of_dtype(written)};
+    if (rule::asks_what_it_writes(functional, written)) {
+      if (graph_.type(args[0].value()).dtype == written) return;
+      const Keyword dtype{"dtype", Arg::of_dtype(written)};
       const std::string_view conversion = "aten._to_copy";  // op name: the conversion itself
-      args[0] = Arg::of_value(call(graph_, before, conversion, {&args[0], 1}, 0, {&bytes, 1}));
+      args[0] = Arg::of_value(call(graph_, before, conversion, {&args[0], 1}, 0, {&dtype, 1}));
+      return;
     }
+    const int dtype = functional.schema.find("dtype");
+    if (dtype < 0 || !args[static_cast<size_t>(dtype)].is_none()) return;
+    auto untold = try_infer(graph_, functional, args);
+    if (untold && (*untold)[0].type->is_tensor() && (*untold)[0].type->dtype != written)
+      args[static_cast<size_t>(dtype)] = Arg::of_dtype(written);
   }
 
   // A write to the tensors of a list: the functional row gives a list.

@@ -12,7 +12,7 @@ constexpr double kAskTheReference = std::numeric_limits<double>::quiet_NaN();
 constexpr double kHalfLog2Pi = 0.91893853320467274178;
 constexpr double kBernoulli[] = {1. / 6,       -1. / 30, 1. / 42,      -1. / 30,     5. / 66,
                                  -691. / 2730, 7. / 6,   -3617. / 510, 43867. / 798, -174611. / 330};
-constexpr int kMostTerms = 20000;  // of a series that gains little by each, the reference has as many
+constexpr int kMostTerms = 20000;  // what wants more is left to the reference
 
 double log_gamma(double x) {
   int sign;  // std::lgamma leaves it where all threads write

@@ -28,10 +28,13 @@ class Counting(Copies):
         self.build_all()
         folders = tuple(f"compiler/{room}/" for room in ROOMS)
         files = [f for f in self.commands if f.startswith(folders) and not f.endswith(("_test.cpp", "_bench.cpp", "_fuzz.cpp"))]
+        print(f"building a copy of the compiler that counts what it runs: {len(files)} sources", flush=True)
         with concurrent.futures.ThreadPoolExecutor(self.jobs) as pool:
-            said = [s for s in pool.map(lambda f: self.compile(ROOT / f, f, self.object_of(f)), files) if s]
-        if said:
-            raise SystemExit(said[0])
+            for done, said in enumerate(pool.map(lambda f: self.compile(ROOT / f, f, self.object_of(f)), files), 1):
+                if said:
+                    raise SystemExit(said)
+                if done % 50 == 0:
+                    print(f"{done} of {len(files)}", flush=True)
         self.link(files)
 
 

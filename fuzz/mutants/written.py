@@ -44,9 +44,12 @@ def text_edit(entry):
     find(entry["name"], entry["file"], old)
     hub, context, expression = TEXTS[entry.get("in")]
     hub = hub or entry["file"]
-    start = find(entry["name"], hub, context)[0] + context.index(expression)
-    return edit(hub, start, start + len(expression),
-                f"::lenz::fault_text(@ID@, @SNIPPET@, {quoted(old)}, {quoted(new)})")
+    return text_choice(hub, find(entry["name"], hub, context)[0] + context.index(expression), expression, old, new)
+
+
+def text_choice(file, at, expression, old, new):
+    """The text that this expression gives, or one with other words in it."""
+    return edit(file, at, at + len(expression), f"::lenz::fault_text(@ID@, @SNIPPET@, {quoted(old)}, {quoted(new)})")
 
 
 def code_edit(entry, part):

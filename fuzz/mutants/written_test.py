@@ -6,6 +6,7 @@ import tomllib
 import unittest
 from pathlib import Path
 
+import conditions
 import plant
 import score
 import written
@@ -84,6 +85,14 @@ class Written(unittest.TestCase):
         for entry in tomllib.loads(written.LIST.read_text())["fault"]:
             if "text" in entry:
                 self.assertTrue(any(entry["text"][0] in t for t in literals(written.source(entry["file"]))), entry["name"])
+
+    def test_conditions_are_left_out_one_by_one(self):
+        made = conditions.faults()
+        self.assertGreater(len(made), 10)
+        for fault in made:
+            asked, left_out = re.findall(r'R"fault\((.*?)\)fault"', fault["edits"][0]["replacement"], re.S)
+            self.assertEqual(asked.split("\n")[:-1], left_out.split("\n"), fault["name"])
+            self.assertIn(fault["snippet"], asked.split("\n")[-1])
 
     def test_literals(self):
         self.assertEqual(literals('a("b\\n") R"(c "d")" "e"  // "f'), ['c "d"', "b\n", "e"])
