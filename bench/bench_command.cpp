@@ -7,6 +7,7 @@
 
 #include "bench/commands.h"
 #include "bench/compile_times.h"
+#include "bench/op_times.h"
 #include "bench/peers.h"
 #include "compiler/driver/arguments.h"
 
@@ -51,6 +52,16 @@ ExitCode verdict(const CompileReport& report) {
   return any || report.rows.empty() ? ExitCode::not_covered : ExitCode::fine;
 }
 
+ExitCode verdict(const OpTimesReport& report) {
+  bool fault = false, missing = report.rows.empty();
+  for (const OpRow& row : report.rows)
+    for (const OpCallTimes& call : row.calls) {
+      fault = fault || call.our_fault;
+      missing = missing || !call.failed.empty();
+    }
+  return fault ? ExitCode::our_fault : missing ? ExitCode::not_covered : ExitCode::fine;
+}
+
 void write_json(const std::string& file, const nlohmann::json& j) {
   std::ofstream out(file);
   out << j.dump(1) << "\n";
@@ -67,9 +78,11 @@ ExitCode bench_command(std::span<const std::string> args) {
   PeersOptions options;
   std::string json;
   CompileOptions compile;
+  OpTimesOptions op_times;
   Gate gate;
-  std::string compile_one, inputs, cache;
-  bool peers = false, no_peers = false, compile_times = false, list = false, no_max_autotune = false, no_check = false;
+  std::string compile_one, inputs, cache, op_dtype = "f32";
+  bool peers = false, no_peers = false, compile_times = false, ops = false, list = false, no_max_autotune = false,
+       no_check = false;
   app.add_flag("--peers", peers, "Lenz beside eager and torch.compile, default and max-autotune");
   app.add_flag("--compile", compile_times,
                "how long compiling takes, in fresh processes: cold, from the object cache, beside TorchInductor on the "
@@ -79,6 +92,16 @@ ExitCode bench_command(std::span<const std::string> args) {
          "compile: steps of the larger of two programs of each kind, of which the other one has a tenth; 0: none")
       ->check(CLI::Range(0, 1'000'000))
       ->capture_default_str();
+  app.add_flag("--ops", ops,
+               "each row of the op table by itself beside eager, on calls of ordinary size, one thread each: what of "
+               "our own code is slower than libtorch's; --only then takes rows as lenz ops does");
+  app.add_option("--elements", op_times.elements, "ops: of the largest operand or result")
+      ->check(CLI::Range(int64_t{64}, int64_t{1} << 30))
+      ->capture_default_str();
+  app.add_option("--calls", op_times.calls, "ops: different calls of each row")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  app.add_option("--dtype", op_dtype, "ops: of the operands, where the row takes it")->capture_default_str();
   app.add_option("--compile-one", compile_one, "only compile this text, call it once, and print how long that took");
   app.add_option("--inputs", inputs, "of that text; made as it declares them if absent");
   app.add_option("--cache", cache, "its folder of compiled objects; none if absent");
@@ -110,8 +133,9 @@ ExitCode bench_command(std::span<const std::string> args) {
                  "exit code 3 if a row of our own code alone reaches less of its roof");
   app.add_flag("--no-check", no_check, "do not check Lenz's results first");
   app.add_option("--target", options.target, "avx512, avx2 or generic; the best that this machine runs if absent");
-  app.add_option("--json", json,
-                 "write the rows to this file (bench/peers.schema.json, bench/compile_times.schema.json)");
+  app.add_option(
+      "--json", json,
+      "write the rows to this file (bench/peers.schema.json, compile_times.schema.json, op_times.schema.json)");
   app.add_option("--folder", options.folder,
                  "keeps exported workloads (NAME.lenz, NAME.inputs.npz) and torch.compile's cache; bench beside the "
                  "executable if absent");
@@ -121,8 +145,8 @@ ExitCode bench_command(std::span<const std::string> args) {
     compile_once(compile_one, inputs, options.target, cache, options.threads);
     return ExitCode::fine;
   }
-  if (!peers && !compile_times && !list)
-    throw UserError("nothing to measure", "lenz bench", "say --peers, --compile or --list");
+  if (!peers && !compile_times && !ops && !list)
+    throw UserError("nothing to measure", "lenz bench", "say --peers, --compile, --ops or --list");
 
   if (options.python.empty()) options.python = repository() + "/.venv/bin/python";
   if (options.folder.empty())
@@ -146,6 +170,23 @@ ExitCode bench_command(std::span<const std::string> args) {
                   : r["own"].get<bool>() ? ""
                                          : ", with products");
     return ExitCode::fine;
+  }
+  if (ops) {
+    const auto dtype = parse_dtype(op_dtype);
+    if (!dtype) throw UserError("'" + op_dtype + "' is no dtype", "--dtype");
+    op_times.only = options.only;
+    op_times.dtype = *dtype;
+    op_times.target = options.target;
+    op_times.folder = options.folder + "/ops";
+    std::filesystem::create_directories(op_times.folder);
+    if (app.count("--rounds") > 0) op_times.rounds = options.rounds;
+    if (app.count("--seconds") > 0) op_times.seconds = options.seconds;
+    op_times.progress = show_progress;
+    const OpTimesReport report = run_op_times(op_times);
+    if (isatty(STDERR_FILENO) != 0) std::fputs("\r\033[K", stderr);
+    report.print(stdout);
+    if (!json.empty()) write_json(json, report.to_json());
+    return verdict(report);
   }
   if (compile_times) {
     compile.only = options.only;

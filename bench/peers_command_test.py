@@ -65,6 +65,21 @@ class Peers(unittest.TestCase):
             for less, more in zip(kernels[::2], kernels[1::2]):
                 self.assertGreater(more, 4 * less)
 
+    def test_single_ops_are_timed_beside_eager(self):
+        with tempfile.TemporaryDirectory() as folder:
+            told = Path(folder) / "ops.json"
+            rows = ["aten.tanh", "aten.mm", "aten.view", "lenz.getitem"]
+            done = lenz("bench", "--ops", "--only", ",".join(rows), "--elements", 5000, "--calls", 1, "--rounds", 1,
+                        "--seconds", 0.001, "--json", told, "--folder", folder)
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+            by_row = {row["op"]: row for row in json.loads(told.read_text())["rows"]}
+            self.assertEqual([by_row[r]["calls"][0]["by"] for r in rows[:3]], ["ours", "library", "nobody"])
+            self.assertGreater(by_row["aten.tanh"]["calls"][0]["ratio"], 0)
+            self.assertEqual((by_row["lenz.getitem"]["calls"], by_row["lenz.getitem"]["none"] != ""), ([], True))
+            self.assertIn("aten.tanh.0", done.stdout)
+            by_hand = lenz("run", Path(folder) / "ops" / "aten.tanh.0.lenz", "--show", 0)
+            self.assertEqual(by_hand.returncode, 0, by_hand.stderr)
+
     def test_a_module_of_ones_own_takes_the_place_of_the_tracked_rows(self):
         with tempfile.TemporaryDirectory() as folder:
             module, told = Path(folder) / "mine.py", Path(folder) / "rows.json"

@@ -1,6 +1,5 @@
 #include "bench/subject.h"
 
-#include <chrono>
 #include <set>
 
 #include "compiler/driver/program_set.h"
@@ -23,10 +22,6 @@ namespace lenz::bench {
 using namespace oracle;
 
 namespace {
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
-
 double bytes_in(const RunValue& value, std::set<const void*>& seen) {
   double bytes = 0;
   for_each_storage(value, [&](const void* storage, uint64_t size) {
@@ -119,14 +114,7 @@ void Subject::call() { impl_->call(); }
 
 Times Subject::round(double seconds) {
   impl_->call();
-  std::vector<double> times;
-  const auto start = Clock::now();
-  while (times.size() < 3 || seconds_since(start) < seconds) {
-    const auto began = Clock::now();
-    impl_->call();
-    times.push_back(seconds_since(began));
-  }
-  return Times::of(std::move(times));
+  return turn_of(seconds, 3, [&] { impl_->call(); });
 }
 
 const BuildReport& Subject::report() const { return impl_->report; }

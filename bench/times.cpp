@@ -1,6 +1,7 @@
 #include "bench/times.h"
 
 #include <algorithm>
+#include <chrono>
 
 namespace lenz::bench {
 
@@ -19,6 +20,19 @@ Times Times::of(std::vector<double> seconds) {
 void Times::keep_better(const Times& other) {
   lower(best, other.best);
   lower(median, other.median);
+}
+
+Times turn_of(double seconds, size_t least, const std::function<void()>& call) {
+  using Clock = std::chrono::steady_clock;
+  auto since = [](Clock::time_point t) { return std::chrono::duration<double>(Clock::now() - t).count(); };
+  std::vector<double> times;
+  const auto start = Clock::now();
+  while (times.size() < least || since(start) < seconds) {
+    const auto began = Clock::now();
+    call();
+    times.push_back(since(began));
+  }
+  return Times::of(std::move(times));
 }
 
 }  // namespace lenz::bench

@@ -2,6 +2,7 @@
 // Thread-safety: values.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 namespace lenz::bench {
@@ -14,5 +15,8 @@ struct Times {
   static Times of(std::vector<double> seconds);
   void keep_better(const Times& other);
 };
+
+// A turn: calls for so long, at least so many.
+Times turn_of(double seconds, size_t least, const std::function<void()>& call);
 
 }  // namespace lenz::bench
