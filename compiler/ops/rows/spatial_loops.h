@@ -61,19 +61,26 @@ inline constexpr std::string_view kMaxPool3dLoops = LENZ_MAX_POOL("3");
 inline constexpr std::string_view kAvgPool3dLoops = LENZ_AVG_POOL("3");
 #undef LENZ_AVG_POOL
 
-// Every element asks the windows that it lies in.
+// Every element asks the windows that it lies in, the last one first: as many as begin within a window's length.
+#define LENZ_OVER "$over = ($kernel + $stride - 1) // $stride "
+#define LENZ_ASKED                        \
+  "  $last = drop($i, $lead) + $padding " \
+  "  $o = $last // $stride - $k "         \
+  "  $within = $last - $o * $stride "     \
+  "  inside = within($o, $outs) and within($within, $kernel) "
 inline constexpr std::string_view kAvgPoolBackwardLoops =
     LENZ_WINDOW("2")
-    "$a = accumulates(dtype(%out)) "
-    "for $i in shape(%out), reduce $k in $kernel as pooling { "
-    "  $from = drop($i, $lead) + $padding - $k "
-    "  $o = $from // $stride "
-    "  $start = $o * $stride - $padding "
+    "$a = accumulates(dtype(%out)) $outs = drop(shape(%grad_output), $lead) " LENZ_OVER
+    "%share = temporary($a, shape(%grad_output)) "
+    "for $w in shape(%grad_output) { "
+    "  $start = drop($w, $lead) * $stride - $padding "
     LENZ_COUNTED
-    "  inside = divides($from, $stride) and within($o, drop(shape(%grad_output), $lead)) "
-    "  g = masked(inside, to(%grad_output[first($i, $lead), $o], $a), 0) "
-    "  n = masked(inside, to($count, $a), 1) "
-    "  s = reduce sum(" LENZ_QUOTIENT("g", "n") ") "
+    "  $by = choose(given($divisor_override), $count, max($count, 1)) "
+    "  g = to(%grad_output[$w], $a) "
+    "  %share[$w] = " LENZ_QUOTIENT("g", "to($by, $a)") " } "
+    "for $i in shape(%out), reduce $k in $over as pooling { "
+    LENZ_ASKED
+    "  s = reduce sum(masked(inside, %share[first($i, $lead), $o], 0)) "
     "  %out[$i] = s }";
 #undef LENZ_COUNTED
 #undef LENZ_QUOTIENT
@@ -112,13 +119,14 @@ inline constexpr std::string_view kAdaptiveAvgPoolBackwardLoops =
     LENZ_SPATIAL("2", "%self")
     "$outs = drop(shape(%grad_output), $lead) "
     "$a = accumulates(dtype(%out)) " LENZ_ADAPTIVE_MOST("$outs", "$sizes")
+    "%share = temporary($a, shape(%grad_output)) "
+    "for $w in shape(%grad_output) { "
+    LENZ_ADAPTIVE("drop($w, $lead)", "$sizes", "$outs")
+    "  %share[$w] = to(%grad_output[$w], $a) / to(product($end - $start), $a) } "
     "for $i in shape(%out), reduce $k in $most as pooling { "
     LENZ_ADAPTIVE("drop($i, $lead)", "$outs", "$sizes")
     "  $o = $start + $k "
-    "  inside = within($o, $end) "
-    LENZ_ADAPTIVE("$o", "$sizes", "$outs")
-    "  g = masked(inside, to(%grad_output[first($i, $lead), $o], $a), 0) "
-    "  s = reduce sum(g / masked(inside, to(product($end - $start), $a), 1)) "
+    "  s = reduce sum(masked(within($o, $end), %share[first($i, $lead), $o], 0)) "
     "  %out[$i] = s }";
 #undef LENZ_ADAPTIVE
 #undef LENZ_ADAPTIVE_MOST
@@ -131,17 +139,25 @@ inline constexpr std::string_view kCol2imLoops = LENZ_SPATIAL("2", "%out")
     $dilation = spread($dilation, 2)
     $padding = spread($padding, 2)
     $stride = spread($stride, 2)
-    $windows = ($sizes + 2 * $padding - $dilation * ($kernel - 1) - 1) // $stride + 1
+    $outs = ($sizes + 2 * $padding - $dilation * ($kernel - 1) - 1) // $stride + 1
     $a = accumulates(dtype(%out))
-    for $i in shape(%out), reduce $k in $kernel {
-      $from = drop($i, $lead) + $padding - $k * $dilation
-      $w = $from // $stride
-      $row = at($i, $lead - 1) * product($kernel) + raveled($k, $kernel)
-      $at = concat(first($i, $lead - 1), [$row, raveled($w, $windows)])
-      x = masked(divides($from, $stride) and within($w, $windows), to(%self[$at], $a), 0)
+    $dense = product($dilation) == 1
+    )" LENZ_OVER R"(
+    for $i in shape(%out), reduce $k in choose($dense, $over, $kernel) {
+      if $dense { )" LENZ_ASKED R"( } else {
+        $within = $k
+        $from = drop($i, $lead) + $padding - $k * $dilation
+        $o = $from // $stride
+        inside = divides($from, $stride) and within($o, $outs)
+      }
+      $row = at($i, $lead - 1) * product($kernel) + raveled($within, $kernel)
+      $at = concat(first($i, $lead - 1), [$row, raveled($o, $outs)])
+      x = masked(inside, to(%self[$at], $a), 0)
       if $a == bool { s = reduce any(x) } else { s = reduce sum(x) }
       %out[$i] = s
     })";
+#undef LENZ_ASKED
+#undef LENZ_OVER
 
 // --- paddings: pairs of widths, the last dim's first
 
