@@ -26,6 +26,9 @@ constexpr int64_t kLeastRows = 64;             // of all that the kernel compute
 constexpr int kLongRow = 15;                   // operations of a polynomial, about
 constexpr int kWorthReading = 3;               // operations that take longer than to read a vector
 
+// How a vector's lanes lie.
+constexpr uint8_t kWithin = 1, kInARow = 2;  // of so many places; one after another; 0: neither
+
 int work_of(const Instr& i) {
   if (i.kind == InstrKind::position) return 1;
   if (i.kind != InstrKind::scalar) return 0;
@@ -285,12 +288,14 @@ void KernelEmitter::fill(const Window& w, Frame& f) {
   llvm::Value* span = b_.CreateSub(b_.CreateIntMaxReduce(places, true), start);
   const Place numbers{.address = b_.getInt64(0), .consecutive = true};
   llvm::Value* picks = b_.CreateSub(places, b_.CreateVectorSplat(static_cast<unsigned>(lanes_), start));
-  llvm::Value* fits = b_.CreateICmpSLT(span, b_.getInt64(static_cast<uint64_t>(lanes_)));
+  llvm::Value* within = b_.CreateICmpSLT(span, b_.getInt64(static_cast<uint64_t>(lanes_)));
+  llvm::Value* in_a_row = b_.CreateAndReduce(b_.CreateICmpEQ(picks, spread(numbers)));
   b_.CreateStore(places, entry_of(w.places, f, w.by_inner));
   b_.CreateStore(start, entry_of(w.starts, f, w.by_inner));
   b_.CreateStore(below(spread(numbers), b_.CreateAdd(span, b_.getInt64(1))), entry_of(w.reach, f, w.by_inner));
   b_.CreateStore(b_.CreateTrunc(picks, element_of(w.picks)), entry_of(w.picks, f, w.by_inner));
-  b_.CreateStore(b_.CreateZExt(fits, b_.getInt8Ty()), entry_of(w.fits, f, w.by_inner));
+  llvm::Value* lie = b_.CreateSelect(in_a_row, b_.getInt8(kInARow), b_.CreateZExt(within, b_.getInt8Ty()));
+  b_.CreateStore(lie, entry_of(w.fits, f, w.by_inner));
 }
 
 llvm::Type* KernelEmitter::element_of(llvm::Value* table) {
@@ -342,8 +347,10 @@ std::optional<KernelEmitter::Val> KernelEmitter::through_window(const Instr& i, 
   if (!w) return std::nullopt;
   llvm::Type* type = wide_->memory_type(dtype);
   llvm::Value *row = f.dims(address - along), *none = llvm::Constant::getNullValue(type);
+  auto start = [&] { return pointer(i.buffer, b_.CreateAdd(row, recalled(w->starts, f, w->by_inner)), 0); };
+  auto whole = [&] { return b_.CreateAlignedLoad(type, start(), alignment(i.buffer)); };
   auto one_vector = [&] {
-    llvm::Value* from = pointer(i.buffer, b_.CreateAdd(row, recalled(w->starts, f, w->by_inner)), 0);
+    llvm::Value* from = start();
     llvm::Value* read = b_.CreateMaskedLoad(type, from, alignment(i.buffer), recalled(w->reach, f, w->by_inner), none);
     return picked(read, recalled(w->picks, f, w->by_inner));
   };
@@ -352,8 +359,10 @@ std::optional<KernelEmitter::Val> KernelEmitter::through_window(const Instr& i, 
         b_.CreateAdd(b_.CreateVectorSplat(static_cast<unsigned>(lanes_), row), recalled(w->places, f, w->by_inner));
     return b_.CreateMaskedGather(type, pointer(i.buffer, places, 0), alignment(i.buffer), f.mask, none);
   };
-  llvm::Value* fits = b_.CreateICmpNE(recalled(w->fits, f, w->by_inner), b_.getInt8(0));
-  return Val{wide_->load_convert(dtype, {either(fits, one_vector, gather)}), true};
+  llvm::Value* lie = recalled(w->fits, f, w->by_inner);
+  auto lies = [&](uint8_t how) { return b_.CreateICmpEQ(lie, b_.getInt8(how)); };
+  auto not_in_a_row = [&] { return either(lies(kWithin), one_vector, gather); };
+  return Val{wide_->load_convert(dtype, {either(lies(kInARow), whole, not_in_a_row)}), true};
 }
 
 }  // namespace lenz::native
