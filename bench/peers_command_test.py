@@ -69,7 +69,7 @@ class Peers(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             told = Path(folder) / "ops.json"
             rows = ["aten.tanh", "aten.mm", "aten.view", "lenz.getitem"]
-            done = lenz("bench", "--ops", "--only", ",".join(rows), "--elements", 5000, "--calls", 1, "--rounds", 1,
+            done = lenz("bench", "--ops", "--only", ",".join(rows), "--elements", 1 << 18, "--calls", 1, "--rounds", 1,
                         "--seconds", 0.001, "--json", told, "--folder", folder)
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
             by_row = {row["op"]: row for row in json.loads(told.read_text())["rows"]}
