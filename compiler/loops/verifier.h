@@ -98,8 +98,6 @@ class ProgramVerifier {
   static bool mentions(const std::unordered_set<const SymNode*>& symbols, Dim dim);
   void scoped(const NestState& state, Dim dim, Ssa instr, size_t store);
   std::vector<Ssa> conjuncts(const Nest& nest, Ssa mask) const;
-  std::optional<Cond> condition(const Nest& nest, Ssa value) const;
-  std::optional<Dim> coordinate(const Nest& nest, Ssa value) const;
   const IndexSpace& space(NestState& state, Ssa mask);
   // Over the axes of the kernel too, or at one point of it.
   IndexSpace made_space(NestState& state, Ssa mask, bool epilogue, bool of_kernel = true) const;

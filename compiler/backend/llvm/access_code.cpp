@@ -31,12 +31,12 @@ void KernelEmitter::instruction(Ssa at, Frame& f) {
   switch (i.kind) {
     case InstrKind::constant: made = {narrow_->constant(i.dtype, i.value), false}; return;
     case InstrKind::index: {
-      llvm::Value* value = f.dims(i.index[0]);
+      llvm::Value* value = f.dims(at_points(i.index[0]));
       made = {{value}, value->getType()->isVectorTy()};
       return;
     }
     case InstrKind::load: made = load(i, f); return;
-    case InstrKind::scalar: made = late_rounded_[at] ? f.values[i.operands[0]] : scalar(i, f); return;
+    case InstrKind::scalar: made = late_rounded_[at] ? f.values[i.operands[0]] : scalar(at, f); return;
     case InstrKind::position: made = position(i, f); return;
     case InstrKind::part: made = {f.states.at(i.operands[0]).at(i.part), f.values[i.operands[0]].wide}; return;
     case InstrKind::draw: made = draw(i, f); return;
@@ -46,7 +46,14 @@ void KernelEmitter::instruction(Ssa at, Frame& f) {
   internal_error("an instruction out of its place", __FILE__, __LINE__);
 }
 
-KernelEmitter::Val KernelEmitter::scalar(const Instr& i, Frame& f) {
+KernelEmitter::Val KernelEmitter::scalar(Ssa at, Frame& f) {
+  const Instr& i = nest_->body[at];
+  if (const auto run = i.dtype == Dtype::b8 ? run_of(at, f) : std::nullopt) {
+    f.runs.insert_or_assign(at, *run);
+    return {{lanes_of(*run)}, true};
+  }
+  f.runs.erase(at);
+  if (chosen_[at] != kNone) return f.values[chosen_[at]];
   bool wide = false;
   for (Ssa operand : i.operands) wide = wide || f.values[operand].wide;
   std::vector<Lanes> operands;
@@ -56,7 +63,7 @@ KernelEmitter::Val KernelEmitter::scalar(const Instr& i, Frame& f) {
       (wide ? *wide_ : *narrow_).apply(*i.row, i.compute, result_dtype(*i.row, i.compute, i.dtype), operands, &raised),
       wide};
   if (raised) {
-    if (wide && f.mask) raised = b_.CreateAnd(raised, f.mask);
+    if (wide && f.mask) raised = b_.CreateAnd(raised, f.mask.lanes);
     leave_if(raised, KernelStatus::division_by_zero);
   }
   return made;
@@ -83,8 +90,8 @@ KernelEmitter::Val KernelEmitter::position(const Instr& i, Frame& f) {
     at = b_.CreateSelect(mask, at, zero);
   }
   if (wide && f.mask) {
-    bad = b_.CreateAnd(bad, f.mask);
-    at = b_.CreateSelect(f.mask, at, zero);
+    bad = b_.CreateAnd(bad, f.mask.lanes);
+    at = b_.CreateSelect(f.mask.lanes, at, zero);
   }
   leave_if(bad, KernelStatus::index_out_of_range);
   f.dims.bind(i.symbol, at);
@@ -173,6 +180,14 @@ Dim KernelEmitter::at_first_point(Dim dim) const {
   });
 }
 
+// What a number is at the points of the nest: the ends of windows that are whole at all of them, say.
+Dim KernelEmitter::at_points(Dim dim) {
+  if (dim.is_constant() || points_->linear(dim)) return dim;
+  for (const auto& [known, simplified] : at_points_)
+    if (known == dim) return simplified;
+  return at_points_.emplace_back(dim, points_->simplify(dim)).second;
+}
+
 // --- memory
 
 Dim KernelEmitter::address_of(BufferId id, const DimVec& index) const {
@@ -241,17 +256,17 @@ llvm::Align KernelEmitter::alignment(BufferId id) const {
   return llvm::Align(static_cast<uint64_t>(item_size(to_real(dtype_of(id)))));
 }
 
-// Lanes that both masks let through; null: all.
-llvm::Value* KernelEmitter::both(llvm::Value* a, llvm::Value* b) { return !a ? b : !b ? a : b_.CreateAnd(a, b); }
-
 KernelEmitter::Val KernelEmitter::load(const Instr& i, Frame& f) {
   if (auto made = through_window(i, f)) return *made;
   const Place at = place(i.buffer, i.index, f);
   const bool masked = i.mask != kNone;
   const bool wide = at.wide() || (masked && f.values[i.mask].wide);
-  llvm::Value* mask = wide ? f.mask : nullptr;
-  if (masked) mask = both(mask, as(f.values[i.mask], wide).value);
-  return {(wide ? *wide_ : *narrow_).load_convert(dtype_of(i.buffer), fetch(i.buffer, at, wide, mask)), wide};
+  Mask mask = wide ? f.mask : Mask{};
+  if (masked) mask = both(mask, mask_of(i.mask, wide, f));
+  ScalarCode& code = wide ? *wide_ : *narrow_;
+  const Ssa other = otherwise_[static_cast<size_t>(&i - nest_->body.data())];
+  llvm::Value* otherwise = other == kNone ? nullptr : code.constant(i.dtype, nest_->body[other].value).value;
+  return {code.load_convert(dtype_of(i.buffer), fetch(i.buffer, at, wide, mask, otherwise)), wide};
 }
 
 // What memory has of two frames that are neighbours there: both vectors as one.
@@ -276,30 +291,30 @@ void KernelEmitter::load_everywhere(Ssa at, std::vector<Frame>& frames) {
   for (; f < frames.size(); ++f) instruction(at, frames[f]);
 }
 
-Lanes KernelEmitter::fetch(BufferId id, const Place& at, bool wide, llvm::Value* mask) {
+Lanes KernelEmitter::fetch(BufferId id, const Place& at, bool wide, const Mask& mask, llvm::Value* otherwise) {
   const Dtype dtype = dtype_of(id);
   llvm::Type* type = (wide ? *wide_ : *narrow_).memory_type(dtype);
+  if (!otherwise) otherwise = llvm::Constant::getNullValue(type);
   auto part = [&](int p) -> llvm::Value* {
     if (!wide) {
       llvm::Value* from = pointer(id, at.address, p);
       if (!mask) return b_.CreateAlignedLoad(type, from, alignment(id));
-      return guarded(mask, type, [&] { return b_.CreateAlignedLoad(type, from, alignment(id)); });
+      return guarded(mask.lanes, otherwise, [&] { return b_.CreateAlignedLoad(type, from, alignment(id)); });
     }
     if (at.consecutive && !is_complex(dtype)) {
       llvm::Value* from = pointer(id, at.address, p);
       if (!mask) return b_.CreateAlignedLoad(type, from, alignment(id));
-      return b_.CreateMaskedLoad(type, from, alignment(id), mask, llvm::Constant::getNullValue(type));
+      return b_.CreateMaskedLoad(type, from, alignment(id), mask.lanes, otherwise);
     }
     auto gather = [&] {
-      return b_.CreateMaskedGather(type, pointer(id, spread(at), p), alignment(id), mask,
-                                   llvm::Constant::getNullValue(type));
+      return b_.CreateMaskedGather(type, pointer(id, spread(at), p), alignment(id), mask.lanes, otherwise);
     };
     Place neighbours;
-    llvm::Value* are = is_complex(dtype) ? nullptr : as_neighbours(at, mask, neighbours);
-    return are ? either(are, [&] { return fetch(id, neighbours, wide, mask).value; }, gather) : gather();
+    llvm::Value* are = is_complex(dtype) ? nullptr : as_neighbours(at, mask.lanes, neighbours);
+    return are ? either(are, [&] { return fetch(id, neighbours, wide, mask, otherwise).value; }, gather) : gather();
   };
   if (wide && (is_complex(dtype) ? at.wide() : !at.apart.empty()))
-    if (const std::vector<llvm::Value*> parts = pick(id, at, mask); !parts.empty())
+    if (const std::vector<llvm::Value*> parts = pick(id, at, mask, otherwise); !parts.empty())
       return {parts[0], parts.size() > 1 ? parts[1] : nullptr};
   Lanes made{part(0)};
   if (is_complex(dtype)) made.imaginary = part(1);
@@ -345,7 +360,7 @@ llvm::Value* KernelEmitter::spread(const Place& at) {
   return b_.CreateAdd(all, llvm::ConstantVector::get(numbers));
 }
 
-llvm::Value* KernelEmitter::guarded(llvm::Value* condition, llvm::Type* type,
+llvm::Value* KernelEmitter::guarded(llvm::Value* condition, llvm::Value* otherwise,
                                     const std::function<llvm::Value*()>& make) {
   auto *before = b_.GetInsertBlock(), *yes = block("yes"), *after = block("after");
   b_.CreateCondBr(condition, yes, after);
@@ -354,9 +369,9 @@ llvm::Value* KernelEmitter::guarded(llvm::Value* condition, llvm::Type* type,
   auto* from = b_.GetInsertBlock();
   b_.CreateBr(after);
   b_.SetInsertPoint(after);
-  auto* phi = b_.CreatePHI(type, 2);
+  auto* phi = b_.CreatePHI(made->getType(), 2);
   phi->addIncoming(made, from);
-  phi->addIncoming(llvm::Constant::getNullValue(type), before);
+  phi->addIncoming(otherwise, before);
   return phi;
 }
 
@@ -381,12 +396,16 @@ void KernelEmitter::store(const Store& s, Frame& f) {
   const bool wide = at.wide();
   ScalarCode& code = wide ? *wide_ : *narrow_;
   const Val& value = f.values[s.value];
-  llvm::Value* mask = wide ? f.mask : nullptr;
+  Mask mask = wide ? f.mask : Mask{};
   // Lanes whose place does not vary, where points have places of their own: there is one point, in the first lane.
   auto first = [&](llvm::Value* v) {
     return !wide && v && v->getType()->isVectorTy() ? b_.CreateExtractElement(v, uint64_t{0}) : v;
   };
-  if (s.mask != kNone) mask = both(mask, first(as(f.values[s.mask], wide).value));
+  if (s.mask != kNone) {
+    Mask only = mask_of(s.mask, wide, f);
+    only.lanes = first(only.lanes);
+    mask = both(mask, only);
+  }
   Lanes made = as(value, wide);
   made.value = first(made.value);
   made.imaginary = first(made.imaginary);
@@ -455,19 +474,19 @@ void KernelEmitter::put_vectors(BufferId id, std::span<const Stored> all) {
   b_.SetInsertPoint(after);
 }
 
-void KernelEmitter::put(BufferId id, const Place& at, bool wide, llvm::Value* mask, const Lanes& stored) {
+void KernelEmitter::put(BufferId id, const Place& at, bool wide, const Mask& mask, const Lanes& stored) {
   const Dtype dtype = dtype_of(id);
   auto part = [&](int p, llvm::Value* v) {
     if (!wide) {
       llvm::Value* to = pointer(id, at.address, p);
       auto put = [&] { b_.CreateAlignedStore(v, to, alignment(id)); };
       if (!mask) return put();
-      return only_if(mask, put);
+      return only_if(mask.lanes, put);
     }
     if (at.consecutive && !is_complex(dtype)) {
       llvm::Value* to = pointer(id, at.address, p);
       if (mask) {
-        b_.CreateMaskedStore(v, to, alignment(id), mask);
+        b_.CreateMaskedStore(v, to, alignment(id), mask.lanes);
       } else {
         const Stored one[] = {{v, to}};
         put_vectors(id, one);
@@ -475,11 +494,11 @@ void KernelEmitter::put(BufferId id, const Place& at, bool wide, llvm::Value* ma
       return;
     }
     auto scatter = [&]() -> llvm::Value* {
-      b_.CreateMaskedScatter(v, pointer(id, spread(at), p), alignment(id), mask);
+      b_.CreateMaskedScatter(v, pointer(id, spread(at), p), alignment(id), mask.lanes);
       return nullptr;
     };
     Place neighbours;
-    llvm::Value* are = is_complex(dtype) ? nullptr : as_neighbours(at, mask, neighbours);
+    llvm::Value* are = is_complex(dtype) ? nullptr : as_neighbours(at, mask.lanes, neighbours);
     auto together = [&]() -> llvm::Value* {
       put(id, neighbours, wide, mask, stored);
       return nullptr;

@@ -240,7 +240,7 @@ void KernelEmitter::make_columns(const DimCode& outside) {
     begin(n);
     Columns columns = of_columns();
     if (columns.tables.empty() && columns.windows.empty()) continue;
-    Frame frame{std::vector<Val>(n.body.size()), {}, outside, nullptr, nullptr};
+    Frame frame{std::vector<Val>(n.body.size()), {}, outside};
     frame.dims.at_points(&*points_);
     const int64_t extent = lane_axis_->extent.constant(), vectors = (extent + lanes_ - 1) / lanes_;
     int64_t points = 1;
@@ -273,7 +273,7 @@ void KernelEmitter::make_columns(const DimCode& outside) {
     only_if(b_.CreateICmpSLT(function_->getArg(3), function_->getArg(4)), [&] {
       loop(b_.getInt64(0), b_.getInt64(static_cast<uint64_t>(extent)), lanes_, [&](llvm::Value* at) {
         std::vector<Frame> frames{lanes_at(frame, at)};
-        frames[0].mask = below(frames[0].dims.value_of(lane_axis_->symbol), b_.getInt64(static_cast<uint64_t>(extent)));
+        only_below(frames[0], b_.getInt64(static_cast<uint64_t>(extent)));
         nested(made.inner, 0, frames[0], [&](Frame&) { fill_all(frames); });
       });
     });
@@ -283,16 +283,17 @@ void KernelEmitter::make_columns(const DimCode& outside) {
 void KernelEmitter::fill(const Window& w, Frame& f) {
   llvm::Value* places = f.dims(w.along);
   llvm::Value* first = b_.CreateExtractElement(places, uint64_t{0});
-  places = b_.CreateSelect(f.mask, places, b_.CreateVectorSplat(static_cast<unsigned>(lanes_), first));
+  if (f.mask)
+    places = b_.CreateSelect(f.mask.lanes, places, b_.CreateVectorSplat(static_cast<unsigned>(lanes_), first));
   llvm::Value* start = b_.CreateIntMinReduce(places, true);
   llvm::Value* span = b_.CreateSub(b_.CreateIntMaxReduce(places, true), start);
-  const Place numbers{.address = b_.getInt64(0), .consecutive = true};
   llvm::Value* picks = b_.CreateSub(places, b_.CreateVectorSplat(static_cast<unsigned>(lanes_), start));
   llvm::Value* within = b_.CreateICmpSLT(span, b_.getInt64(static_cast<uint64_t>(lanes_)));
+  const Place numbers{.address = b_.getInt64(0), .consecutive = true};
   llvm::Value* in_a_row = b_.CreateAndReduce(b_.CreateICmpEQ(picks, spread(numbers)));
   b_.CreateStore(places, entry_of(w.places, f, w.by_inner));
   b_.CreateStore(start, entry_of(w.starts, f, w.by_inner));
-  b_.CreateStore(below(spread(numbers), b_.CreateAdd(span, b_.getInt64(1))), entry_of(w.reach, f, w.by_inner));
+  b_.CreateStore(lanes_of({{}, {{1, b_.CreateAdd(span, b_.getInt64(1))}}}), entry_of(w.reach, f, w.by_inner));
   b_.CreateStore(b_.CreateTrunc(picks, element_of(w.picks)), entry_of(w.picks, f, w.by_inner));
   llvm::Value* lie = b_.CreateSelect(in_a_row, b_.getInt8(kInARow), b_.CreateZExt(within, b_.getInt8Ty()));
   b_.CreateStore(lie, entry_of(w.fits, f, w.by_inner));
@@ -357,7 +358,7 @@ std::optional<KernelEmitter::Val> KernelEmitter::through_window(const Instr& i, 
   auto gather = [&] {
     llvm::Value* places =
         b_.CreateAdd(b_.CreateVectorSplat(static_cast<unsigned>(lanes_), row), recalled(w->places, f, w->by_inner));
-    return b_.CreateMaskedGather(type, pointer(i.buffer, places, 0), alignment(i.buffer), f.mask, none);
+    return b_.CreateMaskedGather(type, pointer(i.buffer, places, 0), alignment(i.buffer), f.mask.lanes, none);
   };
   llvm::Value* lie = recalled(w->fits, f, w->by_inner);
   auto lies = [&](uint8_t how) { return b_.CreateICmpEQ(lie, b_.getInt8(how)); };

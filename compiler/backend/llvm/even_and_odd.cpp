@@ -91,7 +91,7 @@ void KernelEmitter::find_even_and_odd() {
 
 bool KernelEmitter::goes_even_and_odd(const std::vector<Frame>& frames) const {
   return may_be_even_and_odd_ && frames.size() % 2 == 0 &&
-         std::ranges::none_of(frames, [](const Frame& f) { return f.mask != nullptr; }) &&
+         std::ranges::none_of(frames, [](const Frame& f) { return static_cast<bool>(f.mask); }) &&
          (frames[0].whole_vectors || may_go_even_and_odd(false));
 }
 

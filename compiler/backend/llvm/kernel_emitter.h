@@ -39,14 +39,32 @@ class KernelEmitter {
     bool wide = false;
   };
 
+  // Of lanes: step * lane is at least, or less than, a scalar of 64 bits; steps are 1 and more.
+  struct Bound {
+    int64_t step;
+    llvm::Value* number;
+  };
+  // Lanes that follow one another: those within all bounds.
+  struct Run {
+    std::vector<Bound> least, below = {};
+    llvm::Value* only = nullptr;  // a scalar truth; none of them where it does not hold
+  };
+  // Some lanes. Null: all.
+  struct Mask {
+    llvm::Value* lanes = nullptr;
+    std::optional<Run> run = {};  // the same ones, if that is known
+    explicit operator bool() const { return lanes != nullptr; }
+  };
+
   // One copy of a nest's body under construction.
   struct Frame {
     std::vector<Val> values;
     std::map<loops::Ssa, State> states;  // of reduces and scans, once they have values
     DimCode dims;
-    llvm::Value* base = nullptr;  // of the axis that runs in lanes: its value in the first lane
-    llvm::Value* mask = nullptr;  // lanes that there are; null: all
-    bool whole_vectors = true;    // the first lane's value is a multiple of the number of lanes
+    llvm::Value* base = nullptr;          // of the axis that runs in lanes: its value in the first lane
+    Mask mask = {};                       // lanes that there are
+    std::map<loops::Ssa, Run> runs = {};  // of values: the lanes in which they hold
+    bool whole_vectors = true;            // the first lane's value is a multiple of the number of lanes
   };
 
   struct Place {
@@ -120,8 +138,24 @@ class KernelEmitter {
   bool turns_whole() const;
   llvm::Value* points_before_a_line(const Frame& frame);
   Frame lanes_at(const Frame& frame, llvm::Value* base, bool whole_vectors = true);
-  llvm::Value* below(llvm::Value* numbers, llvm::Value* limit);  // in each lane
-  llvm::Value* first_lanes(llvm::Value* number);
+
+  // Masks of lanes that follow one another (runs.cpp).
+  std::optional<Run> run_where(const Cond& cond, const Frame& f);
+  bool holds_everywhere(Dim difference, const Cond& cond, const Frame& f) const;
+  std::optional<Run> run_of(loops::Ssa at, const Frame& f);
+  Run both(const Run& a, const Run& b);
+  Mask both(const Mask& a, const Mask& b);
+  llvm::Value* further(bool greater, llvm::Value* a, llvm::Value* b);
+  llvm::Value* within(llvm::Value* number, int64_t most);
+  llvm::Value* place_at(const Bound& bound, int64_t step);
+  std::pair<llvm::Value*, llvm::Value*> ends_of(const Run& run, int64_t step, int64_t begin, int64_t count);
+  llvm::Value* bits_of(const Run& run, int64_t step, int64_t begin, int64_t count);
+  llvm::Value* as_lanes(llvm::Value* bits);
+  llvm::Value* elements_of(const Run& run, int64_t step, int64_t begin);
+  llvm::Value* lanes_of(const Run& run) { return elements_of(run, 1, 0); }
+  Mask of(const Run& run) { return {lanes_of(run), run}; }
+  Mask mask_of(loops::Ssa at, bool wide, const Frame& f);
+  void only_below(Frame& f, llvm::Value* end);
   void find_next();
   void fetch_next(std::vector<Frame>& frames);
   bool stays_in_caches() const;
@@ -136,7 +170,9 @@ class KernelEmitter {
   void find_levels();
   void keep_inside();
   void find_fitting();
+  std::vector<int> uses() const;  // of each value
   void find_late_rounded();
+  void find_otherwise();
   void find_even_and_odd();
   bool by_ones(loops::BufferId id, const DimVec& index, bool from_whole_vectors) const;
   bool may_go_even_and_odd(bool from_whole_vectors) const;
@@ -183,11 +219,13 @@ class KernelEmitter {
   void round_everywhere(loops::Ssa at, std::vector<Frame>& frames);
   void load_everywhere(loops::Ssa at, std::vector<Frame>& frames);
   void store_everywhere(const loops::Store& s, std::vector<Frame>& frames);
-  Val scalar(const loops::Instr& i, Frame& f);
+  Val scalar(loops::Ssa at, Frame& f);
   Val position(const loops::Instr& i, Frame& f);
   Val draw(const loops::Instr& i, Frame& f);
   Draws draws_in(Dim element) const;
   Dim at_first_point(Dim dim) const;  // of the axis that runs in lanes
+
+  Dim at_points(Dim dim);
 
   // Memory.
   Dim address_of(loops::BufferId id, const DimVec& index) const;
@@ -195,11 +233,10 @@ class KernelEmitter {
   llvm::Value* pointer(loops::BufferId id, llvm::Value* address, int part);
   llvm::Type* pair_type(loops::BufferId id) const;
   llvm::Align alignment(loops::BufferId id) const;
-  llvm::Value* both(llvm::Value* a, llvm::Value* b);
   Val load(const loops::Instr& i, Frame& f);
-  // Elements as memory has them, of each part; zero where the mask does not hold.
-  Lanes fetch(loops::BufferId id, const Place& at, bool wide, llvm::Value* mask);
-  void put(loops::BufferId id, const Place& at, bool wide, llvm::Value* mask, const Lanes& stored);
+  // Elements as memory has them, of each part; where the mask does not hold, zero, or what one is `otherwise`.
+  Lanes fetch(loops::BufferId id, const Place& at, bool wide, const Mask& mask, llvm::Value* otherwise = nullptr);
+  void put(loops::BufferId id, const Place& at, bool wide, const Mask& mask, const Lanes& stored);
   // Whole vectors to consecutive elements each; past the caches if the buffer is far and the places allow it.
   struct Stored {
     llvm::Value *vector, *to;
@@ -248,10 +285,12 @@ class KernelEmitter {
   std::vector<int64_t> places(loops::BufferId id, const Place& at) const;
   bool in_few_vectors(const std::vector<int64_t>& places) const;
   llvm::Value* element_at(loops::BufferId id, const Place& at, int64_t place);
+  std::vector<llvm::Value*> elements_of_run(const std::vector<int64_t>& places, std::span<const int64_t> starts,
+                                            const Run& run);
   llvm::Value* elements_of_lanes(const std::vector<int64_t>& places, int64_t start, llvm::Value* mask);
-  std::vector<llvm::Value*> pick(loops::BufferId id, const Place& at, llvm::Value* mask);
-  bool put_together(loops::BufferId id, const Place& at, llvm::Value* mask, const std::vector<llvm::Value*>& parts);
-  llvm::Value* guarded(llvm::Value* condition, llvm::Type* type, const std::function<llvm::Value*()>& make);
+  std::vector<llvm::Value*> pick(loops::BufferId id, const Place& at, const Mask& mask, llvm::Value* otherwise);
+  bool put_together(loops::BufferId id, const Place& at, const Mask& mask, const std::vector<llvm::Value*>& parts);
+  llvm::Value* guarded(llvm::Value* condition, llvm::Value* otherwise, const std::function<llvm::Value*()>& make);
   void store(const loops::Store& s, Frame& f);
 
   Ir& ir_;
@@ -281,12 +320,15 @@ class KernelEmitter {
   int lanes_ = 1;
   mutable std::optional<AlongLanes> along_lanes_;
   std::optional<loops::IndexSpace> points_;
+  std::vector<std::pair<Dim, Dim>> at_points_;  // of numbers: what they are at these points
   std::optional<ScalarCode> narrow_, wide_;
   std::vector<bool> inner_, late_, store_inner_;
   std::vector<Reading> next_;  // what to fetch for the kernel's next point
   std::vector<bool> fits_;     // of values: whether what is held of them is a number of their dtype
   // even_and_odd.cpp: of the nest; of the frames at hand; of the nest, whether it has more additions than products.
   bool may_be_even_and_odd_ = false, even_and_odd_ = false, mostly_adds_ = false;
+  // Of a masked load that is only chosen where its mask holds: the constant elsewhere; of that choice: the load.
+  std::vector<loops::Ssa> otherwise_, chosen_;
   std::vector<bool> late_rounded_;  // of conversions: whether the store at the end of what is chosen from them rounds
 };
 

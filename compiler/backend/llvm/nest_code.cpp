@@ -27,9 +27,11 @@ void KernelEmitter::begin(const Nest& n) {
     if (a.lanes > 1) lane_axis_ = &a;
   lanes_ = lane_axis_ ? static_cast<int>(lane_axis_->lanes) : 1;
   points_.emplace(points_of(n));
+  at_points_.clear();
   narrow_.emplace(b_, target_, 1, shares_rows_);
   wide_.emplace(b_, target_, lanes_, shares_rows_);
   find_levels();
+  find_otherwise();
   find_late_rounded();
   find_fitting();
   find_even_and_odd();
@@ -58,7 +60,7 @@ void KernelEmitter::nest(const Nest& n, const DimCode& outside) {
       if (a.kind == AxisKind::parallel && a.extent.is(0)) return;  // no points
   begin(n);
   find_next();
-  Frame frame{std::vector<Val>(n.body.size()), {}, outside, nullptr, nullptr};
+  Frame frame{std::vector<Val>(n.body.size()), {}, outside};
   frame.dims.at_points(&*points_);
   Axes outer, inner;
   for (const Axis& a : n.axes) {
@@ -86,25 +88,6 @@ void KernelEmitter::nested(const Axes& axes, size_t depth, Frame& frame, const s
     frame.dims.bind(axes[depth]->symbol, at);
     nested(axes, depth + 1, frame, body);
   });
-}
-
-llvm::Value* KernelEmitter::below(llvm::Value* numbers, llvm::Value* limit) {
-  return b_.CreateICmpSLT(numbers, b_.CreateVectorSplat(static_cast<unsigned>(lanes_), limit));
-}
-
-// So many lanes: as bits, which stay in a register where a comparison would be made again at each use.
-llvm::Value* KernelEmitter::first_lanes(llvm::Value* number) {
-  llvm::Value* all = b_.getInt64(static_cast<uint64_t>(lanes_));
-  if (!target_.avx512) {
-    std::vector<llvm::Constant*> numbers;
-    for (int i = 0; i < lanes_; ++i) numbers.push_back(b_.getInt64(static_cast<uint64_t>(i)));
-    return below(llvm::ConstantVector::get(numbers), number);
-  }
-  number = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, number, b_.getInt64(0));
-  number = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, number, all);
-  llvm::Value* bits = b_.CreateNot(b_.CreateShl(b_.getInt64(~uint64_t{0}), number));
-  return b_.CreateBitCast(b_.CreateTrunc(bits, b_.getIntNTy(static_cast<unsigned>(lanes_))),
-                          llvm::FixedVectorType::get(b_.getInt1Ty(), static_cast<unsigned>(lanes_)));
 }
 
 // A copy of the frame for the lanes from a value of their axis on.
@@ -151,11 +134,6 @@ void KernelEmitter::load_before_lanes(Frame& f) {
 }
 
 constexpr uint32_t kFewInTurn = 4;  // vectors, the rest of which may go one by one
-
-static bool is_always(const llvm::Value* mask) {
-  const auto* constant = llvm::dyn_cast<llvm::Constant>(mask);
-  return constant && constant->isAllOnesValue();
-}
 
 int64_t KernelEmitter::points_of_a_turn() const { return int64_t{lanes_} * lane_axis_->unroll; }
 // Whether there may be enough points for what is unrolled.
@@ -206,10 +184,6 @@ void KernelEmitter::in_lanes(const Frame& frame, const Body& write) {
     llvm::Value* points = b_.getInt64(static_cast<uint64_t>(number * lanes_));
     return lanes_at(frame, number == 0 ? at : b_.CreateAdd(at, points), whole_vectors);
   };
-  auto only_below = [&](Frame& f, llvm::Value* end) {
-    f.mask = below(f.dims.value_of(lane_axis_->symbol), end);
-    if (is_always(f.mask)) f.mask = nullptr;
-  };
   auto one_by_one = [&](llvm::Value* from, llvm::Value* to) {
     loop(from, to, lanes_, [&](llvm::Value* at) {
       std::vector<Frame> frames{vector_at(at, 0)};
@@ -247,8 +221,7 @@ void KernelEmitter::in_lanes(const Frame& frame, const Body& write) {
       only_if(b_.CreateAnd(more_than(sure), b_.CreateNot(more_than(sure + quarter))), [&] {
         std::vector<Frame> frames;
         for (uint32_t u = 0; u < sure + quarter; ++u) frames.push_back(vector_at(whole, u));
-        for (uint32_t u = sure; u < sure + quarter; ++u)
-          frames[u].mask = first_lanes(b_.CreateSub(count, frames[u].base));
+        for (uint32_t u = sure; u < sure + quarter; ++u) only_below(frames[u], count);
         body(frames);
       });
     return;
@@ -370,18 +343,47 @@ void KernelEmitter::find_fitting() {
   }
 }
 
+std::vector<int> KernelEmitter::uses() const {
+  std::vector<int> made(nest_->body.size());
+  for (const Instr& i : nest_->body) {
+    for (Ssa operand : i.operands) ++made[operand];
+    if (i.mask != kNone) ++made[i.mask];
+  }
+  for (const Store& s : nest_->stores) {
+    ++made[s.value];
+    if (s.mask != kNone) ++made[s.mask];
+  }
+  return made;
+}
+
+// What is read where a mask holds, and chosen there: loads give the other number themselves elsewhere.
+void KernelEmitter::find_otherwise() {
+  const size_t count = nest_->body.size();
+  const std::vector<int> used = uses();
+  otherwise_.assign(count, kNone);
+  chosen_.assign(count, kNone);
+  for (Ssa i = 0; i < count; ++i) {
+    const Instr& w = nest_->body[i];
+    if (w.kind != InstrKind::scalar || w.row->name != "where" || late_[i] || is_complex(w.dtype))
+      continue;  // op name: of a primitive
+    const Ssa yes = w.operands[1], of = chosen_[yes] == kNone ? yes : chosen_[yes];
+    const Instr &load = nest_->body[of], &other = nest_->body[w.operands[2]];
+    if (used[yes] != 1 || load.kind != InstrKind::load || load.mask != w.operands[0] || late_[of] ||
+        dtype_of(load.buffer) != w.dtype || other.kind != InstrKind::constant || other.dtype != w.dtype)
+      continue;
+    // As memory has it, so that the constant is what would be read.
+    if (narrow_->constant(w.dtype, other.value).value->getType() != narrow_->memory_type(w.dtype)) continue;
+    otherwise_[of] = w.operands[2];
+    chosen_[i] = of;
+  }
+}
+
 // A conversion that only stores of its dtype see, through rows that choose: rounding behind the choice gives the same.
 void KernelEmitter::find_late_rounded() {
   const size_t count = nest_->body.size();
-  std::vector<int> uses(count);
+  const std::vector<int> uses = this->uses();
   std::vector<bool> stored(count), late(count);  // by one store that rounds; if rounded there
-  for (const Instr& i : nest_->body) {
-    for (Ssa operand : i.operands) ++uses[operand];
-    if (i.mask != kNone) ++uses[i.mask];
-  }
   for (const Store& s : nest_->stores) {
-    ++uses[s.value];
-    if (s.mask != kNone) ++uses[s.mask];
     stored[s.value] = s.mode == loops::StoreMode::assign && dtype_of(s.buffer) == nest_->body[s.value].dtype;
   }
   for (Ssa i = 0; i < count; ++i) late[i] = stored[i] && uses[i] == 1;
@@ -549,7 +551,7 @@ State KernelEmitter::take_in(const Accumulator& a, Frame& f, size_t copy, bool m
   State before = read(a, copy), after = combine_code(code, instr.combine, instr.dtype, before, element(a.at, f));
   if (!after[0].imaginary) contract(after[0].value);
   if (f.mask && masked)
-    for (size_t p = 0; p < after.size(); ++p) after[p] = select_code(code, f.mask, after[p], before[p]);
+    for (size_t p = 0; p < after.size(); ++p) after[p] = select_code(code, f.mask.lanes, after[p], before[p]);
   size_t slot = 0;
   for (const Lanes& part : after)
     for (llvm::Value* v : {part.value, part.imaginary})

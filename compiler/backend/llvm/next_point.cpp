@@ -101,7 +101,7 @@ bool KernelEmitter::step_to_next(const Reading& r, Frame& f) {
     llvm::Value* last = b_.CreateSub(f.dims(point.extent), b_.getInt64(1));
     f.dims.bind(point.symbol, b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, number, last));
     const Place at = place(r.number->buffer, r.number->index, f);
-    llvm::Value* given = fetch(r.number->buffer, at, false, nullptr).value;
+    llvm::Value* given = fetch(r.number->buffer, at, false, {}).value;
     f.dims.bind(r.position->symbol, b_.CreateSExt(given, b_.getInt64Ty()));
   } else {
     f.dims.bind(point.symbol, number);

@@ -39,7 +39,7 @@ void KernelEmitter::squares(const Frame& frame) {
     loop(in_whole, count, lanes_, [&](llvm::Value* at) {
       Frame first = lanes_at(frame, at);
       first.dims.bind(row_axis_->symbol, row);
-      first.mask = below(first.dims.value_of(lane_axis_->symbol), count);
+      only_below(first, count);
       edge_square(first, b_.CreateSelect(all, side, left));
     });
   });
@@ -158,15 +158,14 @@ std::vector<llvm::Value*> KernelEmitter::places_along_rows(BufferId id, const Di
   return made;
 }
 
-// Of each lane: which of its rows there are, of so many.
+// Of each lane: which of its rows there are, of so many. Of a lane that there is not, none.
 std::vector<llvm::Value*> KernelEmitter::rows_that_are(const Frame& first, llvm::Value* count) {
-  std::vector<llvm::Constant*> numbers;
-  for (int u = 0; u < lanes_; ++u) numbers.push_back(b_.getInt64(static_cast<uint64_t>(u)));
-  llvm::Value* rows = below(llvm::ConstantVector::get(numbers), count);
   std::vector<llvm::Value*> made;
   for (int lane = 0; lane < lanes_; ++lane) {
-    llvm::Value* is = b_.CreateExtractElement(first.mask, static_cast<uint64_t>(lane));
-    made.push_back(b_.CreateAnd(rows, b_.CreateVectorSplat(static_cast<unsigned>(lanes_), is)));
+    llvm::Value* is = first.mask
+                          ? b_.CreateICmpSGT(first.mask.run->below[0].number, b_.getInt64(static_cast<uint64_t>(lane)))
+                          : nullptr;
+    made.push_back(lanes_of({{}, {{1, count}}, is}));
   }
   return made;
 }

@@ -83,6 +83,25 @@ llvm::Value* KernelEmitter::element_at(BufferId id, const Place& at, int64_t pla
   return b_.CreateGEP(narrow_->memory_type(dtype_of(id)), first, b_.getInt64(static_cast<uint64_t>(place)));
 }
 
+// Of the vectors that begin at these places, to be read: the elements from the first to the last place of a run of
+// lanes, where places lie at one step. What lies between two places is there, whoever's it is. Empty: they do not.
+std::vector<llvm::Value*> KernelEmitter::elements_of_run(const std::vector<int64_t>& places,
+                                                         std::span<const int64_t> starts, const Run& run) {
+  constexpr int64_t kMostBits = 63;
+  const int64_t step = places[1] - places[0];
+  if (places.size() != static_cast<size_t>(lanes_) || step == 0) return {};
+  for (size_t k = 1; k < places.size(); ++k)
+    if (places[k] - places[k - 1] != step) return {};
+  const int64_t least = std::min(places.front(), places.back()), begin = starts.front() - least;
+  const int64_t span = starts.back() + lanes_ - starts.front();
+  std::vector<llvm::Value*> made;
+  llvm::Value* bits = target_.avx512 && span <= kMostBits ? bits_of(run, step, begin, span) : nullptr;
+  for (int64_t start : starts)
+    made.push_back(bits ? as_lanes(b_.CreateLShr(bits, b_.getInt64(static_cast<uint64_t>(start - starts.front()))))
+                        : elements_of(run, step, start - least));
+  return made;
+}
+
 // Of a vector's elements: whether a lane that there is has its place there.
 llvm::Value* KernelEmitter::elements_of_lanes(const std::vector<int64_t>& places, int64_t start, llvm::Value* mask) {
   std::vector<std::vector<int>> rounds;  // the first lane of each element, then the second of those that have another
@@ -103,7 +122,7 @@ llvm::Value* KernelEmitter::elements_of_lanes(const std::vector<int64_t>& places
 }
 
 // What lanes read, a vector for each part; nothing if gathers are not slower.
-std::vector<llvm::Value*> KernelEmitter::pick(BufferId id, const Place& at, llvm::Value* mask) {
+std::vector<llvm::Value*> KernelEmitter::pick(BufferId id, const Place& at, const Mask& mask, llvm::Value* otherwise) {
   const std::vector<int64_t> where = places(id, at);
   if (!in_few_vectors(where)) return {};
   const std::vector<int64_t> all = sorted(where);
@@ -112,12 +131,14 @@ std::vector<llvm::Value*> KernelEmitter::pick(BufferId id, const Place& at, llvm
   llvm::Value* always =
       llvm::Constant::getAllOnesValue(llvm::FixedVectorType::get(b_.getInt1Ty(), static_cast<unsigned>(lanes_)));
   const std::vector<int64_t> starts = starts_of(all, lanes_, true);
+  const std::vector<llvm::Value*> of_run =
+      mask.run ? elements_of_run(where, starts, *mask.run) : std::vector<llvm::Value*>{};
   std::vector<llvm::Value*> read;
-  for (int64_t start : starts) {
-    llvm::Value* from = element_at(id, at, start);
+  for (size_t r = 0; r < starts.size(); ++r) {
+    llvm::Value* from = element_at(id, at, starts[r]);
     if (mask || span < lanes_) {
-      llvm::Value* which = elements_of_lanes(where, start, mask ? mask : always);
-      read.push_back(b_.CreateMaskedLoad(type, from, alignment(id), which, llvm::Constant::getNullValue(type)));
+      llvm::Value* which = of_run.empty() ? elements_of_lanes(where, starts[r], mask ? mask.lanes : always) : of_run[r];
+      read.push_back(b_.CreateMaskedLoad(type, from, alignment(id), which, otherwise));
     } else {
       read.push_back(b_.CreateAlignedLoad(type, from, alignment(id)));
     }
@@ -142,7 +163,7 @@ std::vector<llvm::Value*> KernelEmitter::pick(BufferId id, const Place& at, llvm
 }
 
 // Stores what lanes have, a vector for each part; false if scatters are not slower, or lanes share a place.
-bool KernelEmitter::put_together(BufferId id, const Place& at, llvm::Value* mask,
+bool KernelEmitter::put_together(BufferId id, const Place& at, const Mask& mask,
                                  const std::vector<llvm::Value*>& parts) {
   const std::vector<int64_t> where = places(id, at);
   const std::vector<int64_t> all = sorted(where);
@@ -163,7 +184,7 @@ bool KernelEmitter::put_together(BufferId id, const Place& at, llvm::Value* mask
     }
     llvm::Value* always =
         llvm::Constant::getAllOnesValue(llvm::FixedVectorType::get(b_.getInt1Ty(), static_cast<unsigned>(lanes_)));
-    b_.CreateMaskedStore(made, to, alignment(id), elements_of_lanes(where, start, mask ? mask : always));
+    b_.CreateMaskedStore(made, to, alignment(id), elements_of_lanes(where, start, mask ? mask.lanes : always));
   }
   if (!whole.empty()) put_vectors(id, whole);
   return true;

@@ -1,0 +1,65 @@
+// Masks of lanes that follow one another let the lanes through that comparing would, whichever they are.
+#include <fmt/format.h>
+
+#include <array>
+
+#include "compiler/backend/llvm/compile_kernels.h"
+#include "compiler/backend/llvm/same_bits_test.h"
+
+namespace lenz::native {
+namespace {
+
+constexpr int64_t kPoints = 37;
+
+struct Masked {
+  int64_t step, shift;  // of the coordinate that is asked about
+  std::string row;      // how it compares with the limit
+  int64_t limit;
+  int64_t apart = 1;  // of places that are read
+  bool negated = false;
+};
+
+// Which points are read; the rest is -1. `rows`: a condition that no lane has a hand in, beside it.
+std::string text_of(const Masked& m, int lanes, bool rows) {
+  return fmt::format(
+      "loops @masked {{\n  input %x: f32[{0}] placed\n  temp %y: f32[3, {1}] placed\n  kernel {{\n"
+      "    for r < 3, i < {1} lanes {2} unroll 2 {{\n      %0 = index[i*{3} + {4}]\n      %1 = i64 {5}\n"
+      "      %2 = {6}.i64 %0, %1\n      %3 = logical_not.bool %2\n      %4 = index[r]\n      %5 = i64 1\n"
+      "      %6 = ne.i64 %4, %5\n      %7 = logical_and.bool {7}, %6\n      %8 = load %x[i*{8}] if {9}\n"
+      "      %9 = f32 -1.0\n      %10 = where.f32 {9}, %8, %9\n      store %y[r, i] = %10\n    }}\n  }}\n  return "
+      "%y\n}}\n",
+      kPoints * m.apart, kPoints, lanes, m.step, m.shift, m.limit, m.row, m.negated ? "%3" : "%2", m.apart,
+      rows        ? "%7"
+      : m.negated ? "%3"
+                  : "%2");
+}
+
+TEST(Runs, LetTheSameLanesThrough) {
+  for (const char* row : {"eq", "ne", "lt", "le", "gt", "ge"})
+    for (const auto& [step, shift] : {std::array<int64_t, 2>{1, 0}, {1, -9}, {3, -17}, {-1, 30}, {-2, 41}, {7, 3}})
+      for (int64_t limit : {-40, -1, 0, 5, 16, 23, 100})
+        for (const bool negated : {false, true}) {
+          const Masked m{step, shift, row, limit, 1 + (limit + 40) % 3, negated};
+          SCOPED_TRACE(text_of(m, 16, negated));
+          expect_same(text_of(m, 16, negated), {numbers({kPoints * m.apart})});
+        }
+}
+
+TEST(Runs, OfAnyNumberOfLanes) {
+  for (int lanes : {2, 4, 8, 32})
+    for (const char* row : {"eq", "lt", "ge"}) {
+      const Masked m{2, -11, row, 9, 2, false};
+      SCOPED_TRACE(text_of(m, lanes, true));
+      expect_same(text_of(m, lanes, true), {numbers({kPoints * m.apart})});
+    }
+}
+
+TEST(Runs, CompareNoVectors) {
+  const std::string code = kernels_as_text(loops::parse_program(text_of({2, -9, "ge", 4, 2}, 16, true), op_table()),
+                                           find_target("avx512"), false);
+  EXPECT_EQ(code.find("icmp sge <16 x i64>"), std::string::npos) << code;
+  EXPECT_EQ(code.find("icmp slt <16 x i64>"), std::string::npos) << code;
+}
+
+}  // namespace
+}  // namespace lenz::native
