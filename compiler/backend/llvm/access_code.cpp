@@ -266,7 +266,10 @@ KernelEmitter::Val KernelEmitter::load(const Instr& i, Frame& f) {
   ScalarCode& code = wide ? *wide_ : *narrow_;
   const Ssa other = otherwise_[static_cast<size_t>(&i - nest_->body.data())];
   llvm::Value* otherwise = other == kNone ? nullptr : code.constant(i.dtype, nest_->body[other].value).value;
-  return {code.load_convert(dtype_of(i.buffer), fetch(i.buffer, at, wide, mask, otherwise)), wide};
+  Lanes read = fetch(i.buffer, at, wide, mask, otherwise);
+  // An element of several lanes is read for those that want it, and is there for the others.
+  if (otherwise && mask && at.shared()) read.value = b_.CreateSelect(mask.lanes, read.value, otherwise);
+  return {code.load_convert(dtype_of(i.buffer), read), wide};
 }
 
 // What memory has of two frames that are neighbours there: both vectors as one.

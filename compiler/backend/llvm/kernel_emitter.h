@@ -74,6 +74,7 @@ class KernelEmitter {
     std::vector<int64_t> apart = {};  // scalar, of the first lane; so far from there each lane is. Else empty
     bool by_coordinates = false;  // of each lane, and not by what data decide: often they are neighbours all the same
     bool wide() const { return consecutive || !apart.empty() || address->getType()->isVectorTy(); }
+    bool shared() const;  // whether several lanes have one element, as far as `apart` says
   };
 
   // What the lanes of a vector draw for: elements that follow one another, from a multiple of four on, or from

@@ -54,6 +54,20 @@ TEST(Runs, OfAnyNumberOfLanes) {
     }
 }
 
+// An element is read for one lane, and its neighbour, which has the same one, has the other number.
+TEST(Runs, LanesThatShareAnElement) {
+  for (int lanes : {4, 8, 16}) {
+    const std::string text = fmt::format(
+        "loops @shared {{\n  input %x: f32[20] placed\n  temp %y: f32[3, 37] placed\n  kernel {{\n"
+        "    for r < 3, i < 37 lanes {} unroll 2 {{\n      %0 = index[i % 2]\n      %1 = i64 0\n"
+        "      %2 = eq.i64 %0, %1\n      %3 = load %x[i//2] if %2\n      %4 = f32 -1.0\n"
+        "      %5 = where.f32 %2, %3, %4\n      store %y[r, i] = %5\n    }}\n  }}\n  return %y\n}}\n",
+        lanes);
+    SCOPED_TRACE(text);
+    expect_same(text, {numbers({20})});
+  }
+}
+
 TEST(Runs, CompareNoVectors) {
   const std::string code = kernels_as_text(loops::parse_program(text_of({2, -9, "ge", 4, 2}, 16, true), op_table()),
                                            find_target("avx512"), false);

@@ -24,12 +24,15 @@ std::vector<int64_t> starts_of(const std::vector<int64_t>& places, int64_t lanes
   return starts;
 }
 
+// Each place once.
 std::vector<int64_t> sorted(std::vector<int64_t> places) {
   std::ranges::sort(places);
   places.erase(std::ranges::unique(places).begin(), places.end());
   return places;
 }
 }  // namespace
+
+bool KernelEmitter::Place::shared() const { return sorted(apart).size() != apart.size(); }
 
 // How far each lane's address is from the first one's, if that hangs on nothing but the lane; empty if not.
 std::vector<int64_t> KernelEmitter::apart(Dim address, bool from_whole_vectors) const {
