@@ -464,10 +464,20 @@ bool note_numbers(FlowContext& in, const Call& call, const Outcome& out) {
   return any;
 }
 
+// What is only compared with a number, as by a search for it: eager first converts that to the dtype of the others, or
+// integers beside a float to the default one.
+bool compares_with_number(const Call& call) {
+  const bool number =
+      !call.numbers.empty() || std::ranges::any_of(call.args, [](const Arg& a) { return a.kind == ArgKind::real; });
+  return number && call.op->accuracy == Accuracy::exact && std::ranges::none_of(call.result_dtypes, is_inexact);
+}
+
 // An extern's kernel is one that nobody compiles: of certain operands it makes the very bits, in the graph's own
-// dtypes. Nothing: one that writes, or whose results share memory with operands, works on the planes themselves.
-std::optional<Outcome> run_extern(FlowContext& in, const Call& call) {
-  if (call.op->infer || call.op->schema.mutates() || any_error(in, call.values)) return std::nullopt;
+// dtypes, as does what compares alone. Nothing: one that writes, or whose results share memory with operands, works on
+// the planes themselves.
+std::optional<Outcome> run_native(FlowContext& in, const Call& call) {
+  if (call.op->infer && !compares_with_number(call)) return std::nullopt;
+  if (call.op->schema.mutates() || any_error(in, call.values)) return std::nullopt;
   const std::vector<RunValue> narrow = narrowed(call);
   Outcome out = call.run_native(in.boxed, narrow);
   for (const at::Tensor& made : leaves(out.results))
@@ -479,7 +489,7 @@ std::optional<Outcome> run_extern(FlowContext& in, const Call& call) {
 }  // namespace
 
 Outcome flow_opaque(FlowContext& in, const Call& call) {
-  if (std::optional<Outcome> same = run_extern(in, call)) return *same;
+  if (std::optional<Outcome> same = run_native(in, call)) return *same;
   Outcome out = call.run_widened(in.boxed);
   if (out.raised || !in.errors) return out;
   bool unknown = any_error(in, call.values);
