@@ -218,6 +218,10 @@ bool has_pole(const Box& box) {
   const size_t last = box.arity - 1;  // polygamma(n, x), zeta(s, q): the last operand is the one with poles
   switch (box.row.error.jump) {
     case Jump::at_nonpositive_integers:
+      // An order that is not known to the last unit is even, odd or no whole number, which decides what lies below
+      // zero.
+      if (last > 0 && box.error[0] > 0 && box.high[0] >= 1 && box.low[last] < 0)
+        return box.error[last] > 0 || std::floor(box.value[last]) != box.value[last];
       return box.error[last] > 0 && box.low[last] <= 0 &&
              (std::floor(box.low[last]) != std::floor(box.high[last]) || std::floor(box.low[last]) == box.low[last]);
     case Jump::at_odd_quarter_turns: {
