@@ -470,5 +470,36 @@ graph @call(%x0: u8[], %x1: i64[]) {
 )");
 }
 
+// How many different numbers there are among uncertain ones may be another count than the graph says.
+TEST(ReplayedCases, CountsThatRoundingTakesBeyondAFact) {
+  expect_to_hold(R"(# fuzz: values=ties seed=804341974 target=generic
+graph @fuzzed(%x0: f32[1, 5, 5, 1] init uniform(-4.0, 4.0, seed=37493)) where u3_0 in 1..6 {
+  %0 = aten._upsample_bilinear2d_aa(%x0, [1, 3], false)
+  %1: f32[u3_0], %2: i64[0], %3: i64[0] = aten._unique2(%0)
+  return %1
+}
+)");
+}
+
+// An integer rounded on its way to f32 is odd, even or neither: below zero that decides whether a sum has an end.
+TEST(ReplayedCases, OrdersThatRoundingMakesEven) {
+  expect_to_hold(R"(# fuzz: values=special seed=524315855
+graph @fuzzed(%x0: i32[15] strides [3], %x1: f32[15] mut init uniform(1.125, 4.0, seed=53417)) {
+  %0 = aten.special_zeta(%x0, -1.5, out=%x1)
+  return %0
+}
+)");
+}
+
+// Eager asks whether the greatest fits into what it is written to; its meaning converts it as a copy does.
+TEST(ReplayedCases, GreatestIntegersBeyondWhatIsWritten) {
+  expect_to_hold(R"(# fuzz: values=special seed=575581365 target=generic
+graph @fuzzed(%x0: i64[2, 9], %x1: i32[] mut init integers(-4, 4, seed=36587)) {
+  %0 = aten.max(%x0, out=%x1)
+  return %0
+}
+)");
+}
+
 }  // namespace
 }  // namespace lenz::fuzz

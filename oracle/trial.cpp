@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "compiler/graph/drawing.h"
+#include "compiler/loops/symbols.h"
 #include "compiler/loops/verify.h"
 #include "compiler/lower/lower.h"
 #include "oracle/interpreted.h"
@@ -238,9 +239,9 @@ std::optional<Mismatch> Trial::differs_outside(const Execution& got) {
   return compare_outside(graph_, as_ended(got), got, &binding_);  // of other draws sizes of data may be others too
 }
 
-bool Trial::refusals_open(Widening widening, Draws draws) {
+bool Trial::open(bool Reference::* what, Widening widening, Draws draws) {
   try {
-    return reference(widening, draws).refusals_open;
+    return reference(widening, draws).*what;
   } catch (const Unsupported&) {  // then nothing is known to be open
     return false;
   }
@@ -253,7 +254,11 @@ std::optional<Mismatch> Trial::differs_outside(const Execution& got, Widening wi
   // make a size does not see that the data contradict what the graph says of it.
   const bool by_refusal = (expected.ending == Ending::raised && got.ending == Ending::finished) ||
                           (expected.ending == Ending::finished && got.ending == Ending::raised);
-  if (outside && by_refusal && (expected.contradicted || refusals_open(widening, draws))) return std::nullopt;
+  if (outside && by_refusal && (expected.contradicted || open(&Reference::refusals_open, widening, draws)))
+    return std::nullopt;
+  // A size that what is uncertain makes may be one that the graph says it is not.
+  const bool by_fact = got.ending == Ending::raised && (got.contradicted || loops::Symbols::tells_of_fact(got.text));
+  if (outside && by_refusal && by_fact && open(&Reference::sizes_open, widening, draws)) return std::nullopt;
   // What eager refuses and a row's meaning does not ask is no part of what a graph means.
   if (outside && by_refusal && expected.ending == Ending::raised &&
       !row_that_does_not_ask(graph_, expected.text).empty())

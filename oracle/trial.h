@@ -75,7 +75,7 @@ class Trial {
   const Graph& needed() const { return needed_ ? *needed_ : graph_; }
   // What a run has to be like: it may raise where eager does so needlessly, or end as without that.
   const Execution& as_ended(const Execution& got) const;
-  bool refusals_open(Widening widening, Draws draws);
+  bool open(bool Reference::* what, Widening widening, Draws draws);  // says the reference
   // From outside, but for refusals and sizes that hang on what the reference leaves open.
   std::optional<Mismatch> differs_outside(const Execution& got, Widening widening, Draws draws);
 

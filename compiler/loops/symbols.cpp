@@ -6,6 +6,10 @@
 
 namespace lenz::loops {
 
+namespace {
+constexpr const char* kFact = "the fact";
+}
+
 std::optional<int64_t> Symbols::find(const SymNode* symbol) const {
   const uint32_t id = symbol_id(symbol);
   if (id >= by_.size() || by_[id] == nullptr) return std::nullopt;
@@ -85,6 +89,8 @@ void Symbols::check(const SymNode* symbol) const {
   if (const std::string why = broken(symbol); !why.empty()) throw UserError(why);
 }
 
+bool Symbols::tells_of_fact(std::string_view refusal) { return refusal.starts_with(kFact); }
+
 std::string Symbols::broken(const SymNode* symbol) const {
   std::string why;
   auto concerns = [&](Dim dim) {
@@ -111,11 +117,11 @@ std::string Symbols::broken(const SymNode* symbol) const {
   bool declared = false;
   for (const auto& [about, range] : assumptions_.facts().ranges()) {
     declared = declared || about == symbol;
-    if (range.low) require(le(*range.low, Dim(about)), "the fact");
-    if (range.high) require(le(Dim(about), *range.high), "the fact");
+    if (range.low) require(le(*range.low, Dim(about)), kFact);
+    if (range.high) require(le(Dim(about), *range.high), kFact);
   }
-  if (symbol != nullptr && !declared) require(le(0, Dim(symbol)), "the fact");  // it is a size
-  for (const Cond& fact : assumptions_.facts().conditions()) require(fact, "the fact");
+  if (symbol != nullptr && !declared) require(le(0, Dim(symbol)), kFact);  // it is a size
+  for (const Cond& fact : assumptions_.facts().conditions()) require(fact, kFact);
   // Guards are for those who choose a program by its inputs; of a size that data made nobody may ask so much.
   if (symbol == nullptr)
     for (const Cond& guard : assumptions_.guards()) require(guard, "the guard");

@@ -3,6 +3,8 @@
 
 #include <optional>
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "compiler/loops/program.h"
@@ -33,6 +35,9 @@ class Symbols {
   // UserError unless facts and guards about the symbol (all of them: null) hold, as far as they can be told.
   void check(const SymNode* symbol) const;
   std::string broken(const SymNode* symbol) const;  // what check() would say; empty: nothing
+
+  // Whether a run's refusal is that of a fact, in the words of check().
+  static bool tells_of_fact(std::string_view refusal);
 
   int64_t* data() { return values_.data(); }
 

@@ -135,7 +135,8 @@ void extrema(RowSink& t) {
                 .exception = kAnyOrder};
   Row whole = all;
   whole.exception =
-      "of no elements out= stays as it is: `the tensor is empty`; of a scalar any dtype will do: `has no kernel for`";
+      "of no elements out= stays as it is: `the tensor is empty`; of a scalar any dtype will do: `has no kernel for`; "
+      "whether integers of out= hold the result its meaning does not ask: `without overflow`";
   t.row("max(Tensor self) -> Tensor", with_loops(whole, kMaxAllLoops));
   t.row("min(Tensor self) -> Tensor", with_loops(whole, kMinAllLoops));
   Row over_dims = all;
