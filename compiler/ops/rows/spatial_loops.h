@@ -82,6 +82,8 @@ inline constexpr std::string_view kAvgPoolBackwardLoops =
     LENZ_ASKED
     "  s = reduce sum(masked(inside, %share[first($i, $lead), $o], 0)) "
     "  %out[$i] = s }";
+#undef LENZ_ASKED
+#undef LENZ_OVER
 #undef LENZ_COUNTED
 #undef LENZ_QUOTIENT
 
@@ -139,25 +141,17 @@ inline constexpr std::string_view kCol2imLoops = LENZ_SPATIAL("2", "%out")
     $dilation = spread($dilation, 2)
     $padding = spread($padding, 2)
     $stride = spread($stride, 2)
-    $outs = ($sizes + 2 * $padding - $dilation * ($kernel - 1) - 1) // $stride + 1
+    $windows = ($sizes + 2 * $padding - $dilation * ($kernel - 1) - 1) // $stride + 1
     $a = accumulates(dtype(%out))
-    $dense = product($dilation) == 1
-    )" LENZ_OVER R"(
-    for $i in shape(%out), reduce $k in choose($dense, $over, $kernel) {
-      if $dense { )" LENZ_ASKED R"( } else {
-        $within = $k
-        $from = drop($i, $lead) + $padding - $k * $dilation
-        $o = $from // $stride
-        inside = divides($from, $stride) and within($o, $outs)
-      }
-      $row = at($i, $lead - 1) * product($kernel) + raveled($within, $kernel)
-      $at = concat(first($i, $lead - 1), [$row, raveled($o, $outs)])
-      x = masked(inside, to(%self[$at], $a), 0)
+    for $i in shape(%out), reduce $k in $kernel {
+      $from = drop($i, $lead) + $padding - $k * $dilation
+      $w = $from // $stride
+      $row = at($i, $lead - 1) * product($kernel) + raveled($k, $kernel)
+      $at = concat(first($i, $lead - 1), [$row, raveled($w, $windows)])
+      x = masked(divides($from, $stride) and within($w, $windows), to(%self[$at], $a), 0)
       if $a == bool { s = reduce any(x) } else { s = reduce sum(x) }
       %out[$i] = s
     })";
-#undef LENZ_ASKED
-#undef LENZ_OVER
 
 // --- paddings: pairs of widths, the last dim's first
 
