@@ -5,7 +5,9 @@
 namespace lenz {
 
 struct EagerProcessor {
-  bool computes_in_half = false;  // has kernels of its own for f16 in 3-D
+  // For which narrow floats oneDNN has kernels.
+  bool computes_in_half = false;
+  bool computes_in_bf16 = false;
 };
 
 // That of this machine, unless another one is in its place.

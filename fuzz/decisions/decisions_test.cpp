@@ -138,14 +138,15 @@ TEST(Decisions, AFeatureOfTheCompilerThatIsLostIsSeen) {
 TEST(Decisions, AreTheSameOnEveryProcessor) {
   constexpr std::string_view kThings[] = {"aten.convolution",
                                           "regressions/half_floats_in_three_dims_lie_as_they_did.lenz"};
-  for (const bool computes_in_half : {false, true}) {
-    const InPlaceOfEagersProcessor other({computes_in_half});
-    EXPECT_EQ(eager_processor().computes_in_half, computes_in_half);
+  for (const bool computes : {false, true}) {
+    const InPlaceOfEagersProcessor other({.computes_in_half = computes, .computes_in_bf16 = computes});
+    EXPECT_EQ(eager_processor().computes_in_half, computes);
     for (const std::string_view name : kThings) {
       const Fixed& fixed = *std::ranges::find(fixed_things(), name, &Fixed::name);
       EXPECT_EQ(drift(fixed, baseline().at(fixed.name), fixed.facts()).text, "");
     }
-    EXPECT_EQ(eager_processor().computes_in_half, computes_in_half);
+    EXPECT_EQ(eager_processor().computes_in_half, computes);
+    EXPECT_EQ(eager_processor().computes_in_bf16, computes);
   }
 }
 

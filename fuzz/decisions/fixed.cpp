@@ -30,7 +30,7 @@ void add_drawn(std::vector<Fixed>& all, std::string_view text) {
 }  // namespace
 
 Facts Fixed::facts() const {
-  const InPlaceOfEagersProcessor one_for_all({.computes_in_half = false});
+  const InPlaceOfEagersProcessor one_for_all({.computes_in_half = false, .computes_in_bf16 = true});
   if (kind == row) return facts_of(*op);
   if (kind == scalar) return facts_of(*scalar_row);
   if (kind == sizes) return facts_of_sizes(number);

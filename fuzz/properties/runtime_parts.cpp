@@ -222,6 +222,7 @@ std::string wrongly_seen_machine() {
     return native::runnable_target().name + " is not the best of this machine";
   if (eager_processor().computes_in_half != (__builtin_cpu_supports("avx512fp16") != 0))
     return "what eager computes in half precision";
+  if (widest.runs_here && !eager_processor().computes_in_bf16) return "what eager computes in bf16";
 #endif
   cpu_set_t set;
   if (sched_getaffinity(0, sizeof set, &set) == 0 && runtime::usable_threads() != CPU_COUNT(&set))

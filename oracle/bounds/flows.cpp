@@ -441,6 +441,7 @@ Outcome flow_positive(FlowContext& in, const Call& given) {
     if (!finite && lean.defined()) lean = nothing_where(error.isinf(), lean, 0);
     settle(in, value, error, open, lean);
     note_terms(in, value, error, [&] { return near.max().item<double>(); });
+    if (parts_known) in.store.keep_products(value, {far, n});
     if (above && live[i].defined() && !at::any(live[i] < 0).item<bool>()) in.store.bound_below(value);
   }
   // A running mean is no number once it was infinite.

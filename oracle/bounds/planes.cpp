@@ -188,6 +188,7 @@ void PlaneStore::write(const at::Tensor& value, const at::Tensor& error, const a
                        const at::Tensor& lean) {
   leans_ |= lean.defined();
   const c10::StorageImpl* key = value.storage().unsafeGetStorageImpl();
+  if (const auto facts = facts_.find(key); facts != facts_.end()) facts->second.products = {};
   auto found = beside_.find(key);
   if (found == beside_.end()) {
     if (!error.defined()) return;
@@ -272,6 +273,17 @@ void PlaneStore::may_be_any(const at::Tensor& value) {
 
 void PlaneStore::added_up(const at::Tensor& value, double terms) {
   if (terms > 0) facts_of(value).terms = std::max(facts_of(value).terms, terms);
+}
+
+void PlaneStore::keep_products(const at::Tensor& value, Products products) {
+  facts_of(value).products = std::move(products);
+}
+
+PlaneStore::Products PlaneStore::products_of(const at::Tensor& value) const {
+  const auto facts = facts_.find(value.storage().unsafeGetStorageImpl());
+  if (facts == facts_.end() || !facts->second.products.far.defined()) return {};
+  const Products& kept = facts->second.products;
+  return kept.far.sizes() == value.sizes() && kept.count.dim() <= value.dim() ? kept : Products{};
 }
 
 void PlaneStore::carry(const Planes& from, const at::Tensor& to) {

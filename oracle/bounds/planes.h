@@ -67,6 +67,14 @@ class PlaneStore {
   void may_be_any(const at::Tensor& value);              // none of these
   void added_up(const at::Tensor& value, double terms);  // of this size
 
+  // What each number of a sum of products comes to without signs, and how many terms it has; forgotten where `value` is
+  // written again. Undefined: nobody has said so of what lies so.
+  struct Products {
+    at::Tensor far, count;
+  };
+  void keep_products(const at::Tensor& value, Products products);
+  Products products_of(const at::Tensor& value) const;
+
   // Says which open indices `value` shows; another write forgets it.
   void choose(const at::Tensor& value, const at::Tensor& choice);
   const std::shared_ptr<Choices>& choices() const { return choices_; }
@@ -90,6 +98,7 @@ class PlaneStore {
     c10::weak_intrusive_ptr<c10::StorageImpl> alive;
     bool loose_zeros = false, never_negative = false, whole = false;
     double farthest = HUGE_VAL, terms = 0;
+    Products products = {};
   };
   Facts& facts_of(const at::Tensor& value);
   at::Tensor view(const at::Tensor& slots, const at::Tensor& value, int64_t slot_bytes, int64_t part = 0) const;

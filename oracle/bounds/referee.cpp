@@ -499,7 +499,7 @@ struct Referee::Impl final : NodeMachine {
       FlowContext in = context();
       excuse_definition(in, before ? *before : call, out);
     }
-    if (FlowContext in = context(); in.errors) open_folded_ends(in, call, out);
+    if (FlowContext in = context(); in.errors) allow_folding(in, call, out);
     return out;
   }
 

@@ -27,10 +27,12 @@ const Type& with_row(Infer& in, const Type& t, bool make_contiguous) {
   return *in.context().tensor(wide);
 }
 
-// In 3-D only oneDNN's kernels write what lies otherwise. Those for f16 are there where the processor computes in it,
-// so that eager's layouts, too, hang on the machine.
+// In 3-D only oneDNN's kernels write what lies otherwise. Those for narrow floats are there where the processor computes
+// in them, so that eager's layouts, too, hang on the machine.
 bool has_kernel_in_3d(Dtype dtype) {
-  return dtype == Dtype::f32 || dtype == Dtype::bf16 || (dtype == Dtype::f16 && eager_processor().computes_in_half);
+  const EagerProcessor eager = eager_processor();
+  return dtype == Dtype::f32 || (dtype == Dtype::bf16 && eager.computes_in_bf16) ||
+         (dtype == Dtype::f16 && eager.computes_in_half);
 }
 
 // Whether eager takes that kernel: in f32 where several groups or images, many elements or a kernel of more than 3 by 3
