@@ -20,8 +20,8 @@ at::Tensor of_channels(const Call& call, std::string_view name, const at::Tensor
   return call.values[arg.value()]->value.toTensor().to(at::kDouble).reshape(sizes);
 }
 
-// (w x + b - mean) s + c as (s w) x + ((b - mean) s + c), with a factor s and an offset c for each channel: terms have a
-// factor that was rounded once more, what they are moved by has three roundings of its own and may be in each part of
+// (w x + b - mean) s + c as (s w) x + ((b - mean) s + c), with a factor s and an offset c for each channel: terms have
+// a factor that was rounded once more, what they are moved by has three roundings of its own and may be in each part of
 // the sum, whose parts lie in other binades: their roundings may be twice what they were, or any where all were exact.
 // Undefined: there is nothing to fold.
 at::Tensor rounded_by_folding(FlowContext& in, const Call& call, const Planes& operand) {

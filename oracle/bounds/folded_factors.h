@@ -8,9 +8,9 @@
 
 namespace lenz::oracle {
 
-// Of the first result of a normalisation by running statistics: opens it where its operand is at its dtype's ends, or may
-// be (that of NaN stays NaN), and adds what folding rounds where the operand is a sum of products. Nothing for other
-// calls.
+// Of the first result of a normalisation by running statistics: opens it where its operand is at its dtype's ends, or
+// may be (that of NaN stays NaN), and adds what folding rounds where the operand is a sum of products. Nothing for
+// other calls.
 void allow_folding(FlowContext& in, const Call& call, const Outcome& out);
 
 }  // namespace lenz::oracle

@@ -27,8 +27,8 @@ const Type& with_row(Infer& in, const Type& t, bool make_contiguous) {
   return *in.context().tensor(wide);
 }
 
-// In 3-D only oneDNN's kernels write what lies otherwise. Those for narrow floats are there where the processor computes
-// in them, so that eager's layouts, too, hang on the machine.
+// In 3-D only oneDNN's kernels write what lies otherwise. Those for narrow floats are there where the processor
+// computes in them, so that eager's layouts, too, hang on the machine.
 bool has_kernel_in_3d(Dtype dtype) {
   const EagerProcessor eager = eager_processor();
   return dtype == Dtype::f32 || (dtype == Dtype::bf16 && eager.computes_in_bf16) ||
