@@ -63,7 +63,7 @@ struct Subject::Impl {
     how.cache = options.cache;
     how.threads = options.pool->workers();
     how.verify = options.verify;
-    how.runner.attention_in_steps = has_slow_products();
+    describe_host(how.runner);
     how.executable.pool = options.pool;
     how.executable.load_constant = constants_in(execute.folder);
     executable = ExecutableSet(*graph, how, {.products_outside = true}).at(binding.lookup(), &report);

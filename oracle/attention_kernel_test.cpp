@@ -164,5 +164,25 @@ TEST(AttentionKernel, IsStepsWhereProductsAreFaster) {
   EXPECT_FALSE(stays(heads("f32", "2, 4, 1", "2, 4, 60"), "", false));
 }
 
+// Steps in halves whose scores caches hold stay steps, but where a host multiplies halves no faster than f32.
+TEST(AttentionKernel, OfHalvesIsOneOpWhereTheirProductsAreSlow) {
+  const auto graph = parse_graph(
+      "graph @g(%q: bf16[2, 8, 256, 64], %k: bf16[2, 8, 256, 64], %v: bf16[2, 8, 256, 64]) {\n"
+      "  %t = aten.transpose(%k, -2, -1)\n  %s = aten.matmul(%q, %t)\n  %d = aten.mul(%s, 0.125)\n"
+      "  %p = aten.softmax(%d, -1)\n  %r = aten.matmul(%p, %v)\n  return %r\n}\n",
+      op_table());
+  for (const bool slow : {false, true}) {
+    RunnerOptions how;
+    if (slow) how.slow_products = DtypeSet::of(Dtype::bf16);
+    bool attention = false;
+    const auto program = to_loops(*graph, how, {.products_outside = true});
+    loops::for_each_node(program.body, [&](const loops::Node& node) {
+      const auto* e = std::get_if<loops::Extern>(&node.is);
+      attention = attention || (e && e->op->full_name == "lenz.attention");
+    });
+    EXPECT_EQ(attention, slow);
+  }
+}
+
 }  // namespace
 }  // namespace lenz::oracle

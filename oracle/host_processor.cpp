@@ -1,5 +1,7 @@
 #include "oracle/host_processor.h"
 
+#include "compiler/ops/eager_processor.h"
+
 namespace lenz::oracle {
 
 bool has_slow_products() {
@@ -9,6 +11,19 @@ bool has_slow_products() {
 #else
   return false;
 #endif
+}
+
+DtypeSet slowly_multiplied() {
+  const EagerProcessor eager = eager_processor();
+  DtypeSet slow;
+  if (!eager.computes_in_bf16) slow = slow | DtypeSet::of(Dtype::bf16);
+  if (!eager.computes_in_half) slow = slow | DtypeSet::of(Dtype::f16);
+  return slow;
+}
+
+void describe_host(RunnerOptions& options) {
+  options.attention_in_steps = has_slow_products();
+  options.slow_products = slowly_multiplied();
 }
 
 }  // namespace lenz::oracle

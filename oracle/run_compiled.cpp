@@ -91,7 +91,7 @@ Execution run_compiled(const Graph& graph, std::span<const RunValue> inputs, con
   build_options.target = how.target;
   build_options.cache = how.cache;
   build_options.threads = how.threads;
-  build_options.runner.attention_in_steps = has_slow_products();
+  describe_host(build_options.runner);
   build_options.executable.load_constant = constants_in(options.folder);
   if (options.memory_limit) {
     const uint64_t taken = storage_bytes(inputs);

@@ -8,6 +8,7 @@
 #include "oracle/binding.h"
 #include "oracle/host_processor.h"
 #include "oracle/library_products.h"
+#include "oracle/narrow_products.h"
 
 namespace lenz::oracle {
 
@@ -118,8 +119,8 @@ Outcome run_with_numbers(const loops::Extern& node, Boxed& boxed, std::span<cons
 }
 
 // What ATen has an op for, or the kernel of our own op.
-Outcome outcome_of(const loops::Extern& node, Boxed& boxed, std::span<const RunValue> values,
-                   const SymValues& symbols) {
+Outcome outcome_as_given(const loops::Extern& node, Boxed& boxed, std::span<const RunValue> values,
+                         const SymValues& symbols) {
   std::optional<at::Tensor> otherwise;
   if (node.op->full_name == "aten.convolution")  // op name: libtorch has another kernel for it
     boxed.within([&] { otherwise = allocated([&] { return volume_convolved(node, values, symbols); }); });
@@ -143,6 +144,17 @@ Outcome outcome_of(const loops::Extern& node, Boxed& boxed, std::span<const RunV
   });
   Outcome out;
   out.results.push_back(hold(made));
+  return out;
+}
+
+Outcome outcome_of(const loops::Extern& node, Boxed& boxed, std::span<const RunValue> values,
+                   const SymValues& symbols) {
+  const std::optional<Dtype> narrow = narrow_factors(*node.op, node.args, values);
+  if (!narrow) return outcome_as_given(node, boxed, values, symbols);
+  std::vector<RunValue> wide;
+  boxed.within([&] { wide = allocated([&] { return widened_operands(node.args, values); }); });
+  Outcome out = outcome_as_given(node, boxed, wide, symbols);
+  boxed.within([&] { allocated([&] { return narrow_results(out, *narrow); }); });
   return out;
 }
 }  // namespace

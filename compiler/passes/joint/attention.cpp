@@ -30,7 +30,8 @@ DimVec with_matrix(DimVec batch, const Type& like) {
 // within one op, which has its scores in f32. Fewer are not worth three calls; more would not stay in caches.
 constexpr int64_t kLeastInSteps = 256 << 10, kMostInSteps = 16 << 20;
 
-bool quicker_in_steps(const Type& scores) {
+bool quicker_in_steps(const Type& scores, DtypeSet slow_products) {
+  if (slow_products.has(scores.dtype)) return false;
   const Dim count = numel(scores.sizes());
   if (!is_reduced_float(scores.dtype) || !count.is_constant()) return false;
   const int64_t bytes = count.constant() * item_size(scores.dtype);
@@ -287,7 +288,8 @@ void run(Graph& graph, PassContext& context) {
   graph.for_each_node([&](NodeId id) {
     auto steps = AttentionSteps::find(graph, aliases, id);
     if (!steps) return;
-    if (quicker_in_steps(graph.type(steps->scores))) return context.count("not fused: halves whose scores caches hold");
+    if (quicker_in_steps(graph.type(steps->scores), context.slow_products))
+      return context.count("not fused: halves whose scores caches hold");
     Fusion fusion(graph, uniforms, *steps);
     ValueId made = fusion.build();
     if (made == kNone) return context.count("not fused: shapes, dtypes or masks");
