@@ -54,19 +54,50 @@ V LaneCode::look_up(std::span<const uint32_t> table, V index) {
                        [&](llvm::Value* v) { return make(v, LaneType::i32); });
 }
 
+namespace {
+
+llvm::Constant* entries(llvm::LLVMContext& context, std::span<const double> part, LaneType type) {
+  if (type == LaneType::f64) return llvm::ConstantDataVector::get(context, llvm::ArrayRef(part.data(), part.size()));
+  return llvm::ConstantDataVector::get(context, std::vector<float>(part.begin(), part.end()));
+}
+
+// AVX2 permutes eight words by three bits of each index; the next bits choose between such vectors. (Of f64, four
+// entries a vector, loads take less: 1.2 times as long so.)
+llvm::Value* look_up_by_eights(llvm::IRBuilderBase& e, std::span<const double> table, llvm::Value* index) {
+  constexpr unsigned kStep = 8, kBitsOfStep = 3;
+  std::vector<llvm::Value*> found;
+  for (size_t first = 0; first < table.size(); first += kStep)
+    found.push_back(e.CreateIntrinsic(llvm::Intrinsic::x86_avx2_permps, {},
+                                      {entries(e.getContext(), table.subspan(first, kStep), LaneType::f32), index}));
+  for (unsigned bit = kBitsOfStep; found.size() > 1; ++bit) {
+    llvm::Value* sign = e.CreateShl(index, llvm::ConstantInt::get(index->getType(), 31 - bit));
+    llvm::Value* second = e.CreateICmpSLT(sign, llvm::Constant::getNullValue(index->getType()));
+    for (size_t i = 0; i < found.size() / 2; ++i) found[i] = e.CreateSelect(second, found[2 * i + 1], found[2 * i]);
+    found.resize(found.size() / 2);
+  }
+  return found[0];
+}
+
+}  // namespace
+
 // A permutation takes of the index the bits that it needs.
 V LaneCode::look_up_held(std::span<const double> table, LaneType type, V index) {
-  const int step = 512 / bits_of(type);
   LENZ_CHECK(std::ssize(table) == held_entries(type), "a table that is not held in registers");
-  if (!fills_registers(type)) return look_up(table, type, convert(index & (held_entries(type) - 1), LaneType::i32));
   llvm::IRBuilderBase& e = *builder_;
+  if (!fills_registers(type)) {
+    constexpr int kEight = 8;
+    const bool permutes = target_->fma && target_->vector_bytes >= 32;
+    if (type == LaneType::f32 && permutes && lanes_ % kEight == 0 && index.type == LaneType::i32)
+      return in_pieces(kEight, [&](int first) {
+        return make(look_up_by_eights(e, table, slice(index, first, kEight).value), type);
+      });
+    return look_up(table, type, convert(index & (held_entries(type) - 1), LaneType::i32));
+  }
+  const int step = 512 / bits_of(type);
   const auto id = type == LaneType::f32 ? llvm::Intrinsic::x86_avx512_vpermi2var_ps_512
                                         : llvm::Intrinsic::x86_avx512_vpermi2var_pd_512;
   auto half = [&](int first) {
-    const auto part = table.subspan(static_cast<size_t>(first), static_cast<size_t>(step));
-    if (type == LaneType::f64)
-      return llvm::ConstantDataVector::get(e.getContext(), llvm::ArrayRef(part.data(), part.size()));
-    return llvm::ConstantDataVector::get(e.getContext(), std::vector<float>(part.begin(), part.end()));
+    return entries(e.getContext(), table.subspan(static_cast<size_t>(first), static_cast<size_t>(step)), type);
   };
   return in_pieces(step, [&](int first) {
     return make(e.CreateIntrinsic(id, {}, {half(0), slice(index, first, step).value, half(step)}), type);
