@@ -421,8 +421,19 @@ void found(RowSink& t) {
            .dtypes = dtypes::real,
            .raises = "bools and complex numbers",
            .exception = "of no elements any dtype will do: `with float8 types`"};
+  // Many are looked up in their order: NaNs come last there and equal nothing, and both zeros are found by either.
   isin.decompose = R"(
     %list = aten.reshape(%test_elements, [numel(%test_elements)])
+    $most = numel(%list) - 1
+    if is_constant($most) and $most >= 383 and (not is_constant(numel(%elements)) or numel(%elements) >= 384) {
+      $t = result_type(%elements, %test_elements)
+      %x = aten.to.dtype(%elements, $t)
+      %rising, %order = aten.sort(aten.to.dtype(%list, $t))
+      %at = aten.clamp(aten.searchsorted(%rising, %x), none, $most)
+      %nearest = aten.take(%rising, %at)
+      if $invert { return aten.ne(%nearest, %x) }
+      return aten.eq(%nearest, %x)
+    }
     %found = aten.any(aten.eq(aten.unsqueeze(%elements, -1), %list), -1)
     if $invert { return aten.logical_not(%found) }
     return %found)";
