@@ -135,7 +135,9 @@ void KernelMaker::add_lanes(Nest& nest) const {
   // is read at once, the better memory follows.
   const bool columns = reduces && axis.kind == AxisKind::parallel;
   const bool wide = columns && facts_of(nest).cost <= kFewOfColumn && !in_steps(program_, nest, axis);
-  const uint32_t unrolled = !reduces ? 2 : wide ? target_.registers() / 2 : 4;
+  // Numbers that are drawn come four to a block of 32-bit words, and whole vectors of blocks cost as much as parts.
+  const uint32_t plain = facts_of(nest).draws ? std::max(2U, 4 * target_.lanes(4) / axis.lanes) : 2;
+  const uint32_t unrolled = !reduces ? plain : wide ? target_.registers() / 2 : 4;
   const size_t body = nest.body.size() * static_cast<size_t>(std::max<int64_t>(1, loops::few_inner_points(nest)));
   // Of an axis whose end is open no more than its tile has: less than a turn would go vector by vector.
   const auto most_points = program_.assumptions.known().range(axis.extent).high;
