@@ -82,32 +82,46 @@ V integer_pow(Call& call, V a, V n) {
 
 // --- floats
 
+// What division leaves of `rest`, exactly, if the quotient's bits and the products they make fit: it may be one off.
+V reduced(V rest, V divisor, bool fused) {
+  const V q = trunc(rest / divisor);
+  V r = fused ? rest.code->fused(-q, divisor, rest) : rest - q * divisor;
+  r = select(r < 0, r + divisor, r);
+  return select(r >= divisor, r - divisor, r);
+}
+
 // C's fmod of magnitudes a, b > 0, both finite doubles, exactly: by long division, `step` bits of the quotient at a
 // time, each of which a double or a fused multiply and subtract holds exactly.
 V long_division(V a, V b, int step, bool fused) {
   LaneCode& code = *a.code;
   auto exponent = [](V x) { return lshr(bits(x), 52); };
-  // A subnormal divisor counts as if it had the least exponent: the difference is then too small, but by 52 at most.
   auto normal = [&](V x) {
     const V tiny = x < 0x1p-1022;
     return select(tiny, exponent(x * 0x1p60) - 60, exponent(x));
   };
-  auto reduced = [&](V rest, V divisor) {
-    const V q = trunc(rest / divisor);
-    V r = fused ? code.fused(-q, divisor, rest) : rest - q * divisor;
-    r = select(r < 0, r + divisor, r);
-    return select(r >= divisor, r - divisor, r);
-  };
-  const V gap = normal(a) - normal(b);
-  const V count = code.binary(Binary::div, select(gap > 0, gap, 0), code.integer(LaneType::i64, step));
+  // What is further above b than a step reaches is first brought nearer: seldom any.
+  const V far = b * std::ldexp(1.0, step);
   const auto rest = code.repeat(
-      {a, count}, [](const std::vector<V>& s) { return s[1] > 0; },
+      {a}, [&](const std::vector<V>& s) { return s[0] >= far; },
       [&](const std::vector<V>& s) {
-        const V n = as_float((s[1] * step) + 0x4338000000000000) - 0x1.8p52;
-        const V divisor = fused ? ldexp(b, n) : code.scale(b, n);
-        return std::vector<V>{reduced(s[0], divisor), s[1] - 1};
+        const V n = as_float(normal(s[0]) - normal(b) - (step - 1) + 0x4338000000000000) - 0x1.8p52;
+        return std::vector<V>{reduced(s[0], fused ? ldexp(b, n) : code.scale(b, n), fused)};
       });
-  return reduced(rest[0], b);
+  return reduced(rest[0], b, fused);
+}
+
+// The same of f32. The quotient of two of them rounds to a whole number or over it, never under: up to 2^23 what is
+// left then fits. Larger ones, which are few, are doubles' work.
+V short_division(V a, V b) {
+  auto in_doubles = [&](V x) {
+    return convert(long_division(convert(x, LaneType::f64), convert(b, LaneType::f64), 27, false), LaneType::f32);
+  };
+  if (!a.code->target().fma) return in_doubles(a);
+  const V far = b * 0x1p23;
+  const auto rest = a.code->repeat(
+      {a}, [&](const std::vector<V>& s) { return s[0] >= far; },
+      [&](const std::vector<V>& s) { return std::vector<V>{in_doubles(s[0])}; });
+  return reduced(rest[0], b, true);
 }
 
 V fmod(V a, V b) {
@@ -150,13 +164,7 @@ V float_remainder(V a, V b) {
   // Where the division can't be made, it is one that can.
   const V usable = is_finite(a) & is_finite(b) & (b != 0);
   const V p = select(usable, x, 0), q = select(usable, y, 1);
-  V r;
-  if (a.type == LaneType::f32) {
-    r = convert(long_division(convert(p, LaneType::f64), convert(q, LaneType::f64), 27, false), LaneType::f32);
-  } else {
-    r = long_division(p, q, 50, true);
-  }
-  return copysign(r, a);
+  return copysign(a.type == LaneType::f32 ? short_division(p, q) : long_division(p, q, 50, true), a);
 }
 
 void add_divisions(Spellings& t) {
