@@ -46,8 +46,8 @@ V fused(Call& call, V a, V b, V c) {
   return value_of_dtype(call, as_float(select(off, bits(once) + step, bits(once))), call.compute);
 }
 
-V lerp(V a, V b, V w) {
-  // In the arithmetic above, so that what cancels does not lose the operands' last place.
+// In the arithmetic above, so that what cancels does not lose the operands' last place.
+V wide_lerp(V a, V b, V w) {
   const Wide x = widen(a), y = widen(b), t = widen(w), step = y - x;
   const V near = abs(w) < 0.5;
   const Wide sum = select(near, x, y) + select(near, t, t - 1.0) * step;
@@ -56,6 +56,13 @@ V lerp(V a, V b, V w) {
   // What exceeds the largest number by the second part alone is no difference of two infinities.
   const V beyond = copysign(from(a, std::numeric_limits<double>::infinity()), plain);
   return select(is_finite(plain), select(is_nan(value), beyond, value), plain);
+}
+
+V lerp(V a, V b, V w) {
+  if (a.type != LaneType::f32 || !a.code->target().fma) return wide_lerp(a, b, w);
+  // In f32, within the last places of the operands; half of a step that overflows goes twice as often.
+  const V near = abs(w) < 0.5, step = b - a, times = select(near, w, w - 1.0), over = is_infinite(step);
+  return fma(select(over, times + times, times), select(over, b * 0.5 - a * 0.5, step), select(near, a, b));
 }
 
 V relu(V a) { return select(from(a, 0) > a, 0, a); }  // one instruction where machines have it
