@@ -8,6 +8,16 @@ namespace lenz {
 
 namespace {
 bool is_symbol(Dim dim) { return !dim.is_constant() && dim.node()->kind == SymKind::symbol; }
+
+// Whether something can be learnt. What makes a divisor 0 of something that is known leaves no value.
+template <typename Learn>
+bool consistent(Learn&& learn) {
+  try {
+    return learn();
+  } catch (const ZeroDivision&) {
+    return false;
+  }
+}
 }  // namespace
 
 std::optional<std::pair<const SymNode*, Range>> as_range(const Cond& cond) {
@@ -56,7 +66,7 @@ void Facts::set_range(const SymNode* symbol, Range range) {
   bool is_new = !known_.contains(symbol->id);
   if (is_new) learner.known(symbol).range = Range{};
   bool empty = range.low && range.high && *range.low > *range.high;
-  if (empty || !learner.assume_range(symbol, range) || !learner.settle())
+  if (empty || !consistent([&] { return learner.assume_range(symbol, range) && learner.settle(); }))
     throw UserError("the range of " + std::string(symbol_name(symbol)) + " leaves no value");
   learner.keep();
   declare(symbol, is_new ? Range{} : kSize, range);
@@ -101,7 +111,7 @@ bool Facts::add(const Cond& cond) {
   };
   for (Dim side : {cond.lhs, cond.rhs}) for_each_symbol(side, std::ref(mark));
   if (truth == Truth::unknown) {
-    if (!learner.assume(cond)) return false;
+    if (!consistent([&] { return learner.assume(cond); })) return false;
     // A range of what no condition speaks of breaks none.
     if ((!bound || any_stands) && !holds_for_known_values(*this, cond)) return false;
   }

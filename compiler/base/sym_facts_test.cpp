@@ -328,6 +328,22 @@ TEST(SymFacts, HintsTryTheSizesThatAreTiedToThoseOfABrokenFact) {
   EXPECT_TRUE(c >= 16 && c <= 24 && b % 6 == 1 && a <= 2 * b - 6) << a << ", " << b << ", " << c;
 }
 
+// A product of unknowns: once the first of them has its value, the equation says the other, of however many it may be.
+TEST(SymFacts, HintsTakeTheOtherSideOfAProductApart) {
+  World w{"a in 0..80",        "b in 8..80",     "c in 12..80",     "d in 0..56",
+          "b*d == a//3 + 526", "2*a <= a + 3*d", "d//3 + 1 <= b*d", "2*d <= 3*c"};
+  const int64_t a = *w.facts.hint(w.dim("a")), b = *w.facts.hint(w.dim("b")), d = *w.facts.hint(w.dim("d"));
+  EXPECT_EQ(b * d, a / 3 + 526);
+  World wide{"a in 2..100", "b in 1..1000000000", "a*b == 67*999983"};
+  EXPECT_EQ(*wide.facts.hint(wide.dim("a*b")), 67 * 999983);
+}
+
+// What is fixed on the way to a contradiction may be what something known divides by.
+TEST(SymFacts, WhatMakesAKnownDivisorZeroContradicts) {
+  World w{"a in 0..80", "b in 8..80", "d in 0..56", "b*d == a//3 + 526"};
+  EXPECT_FALSE(w.learn("a == 1//(-d % 3)"));
+}
+
 TEST(SymFacts, LongChainsNeedNoStackAndLittleTime) {
   SymPool pool;
   Facts facts;

@@ -274,18 +274,23 @@ class HintSearch {
     return false;
   }
 
+  // A symbol that gets its values in turn or, by an equation of which all else has its value before, the one that keeps
+  // that: of a product of unknowns the last one.
+  struct Place {
+    const SymNode* symbol;
+    std::optional<size_t> by;     // the equation
+    std::vector<size_t> decided;  // the conditions of which it is the last symbol
+  };
+
   // An equation of products may have one solution, which no step from symbol to symbol leads to. Of symbols that have
   // few values all are tried, those of conditions that are broken, then those of what is said of these too: hints that
-  // break a fact decide what facts exclude.
+  // break a fact decide what facts exclude. What an equation says by these needs no trying, however many values it has.
   bool try_all() {
     if (hints_.tried_all) return false;
     std::vector<const SymNode*> symbols;
     auto note = [&](const Cond& cond) {
-      for (const SymNode* s : symbols_of(cond)) {
-        const Range& r = known(s->id).range;
-        const bool few = r.low && r.high && Wide{*r.high} - *r.low < kMaxPoints;
-        if (few && std::ranges::find(symbols, s) == symbols.end()) symbols.push_back(s);
-      }
+      for (const SymNode* s : symbols_of(cond))
+        if (std::ranges::find(symbols, s) == symbols.end()) symbols.push_back(s);
     };
     for (const Cond& cond : conditions_)
       if (!holds(cond)) note(cond);
@@ -293,7 +298,7 @@ class HintSearch {
     int64_t left = kMaxPoints;
     for (size_t tried = 0; tried < symbols.size() && left > 0;) {
       tried = symbols.size();
-      if (place(symbols, 0, decided_with(symbols), left)) return true;
+      if (place(places_of(symbols), 0, left)) return true;
       hints_.values = before;
       for (size_t i = 0; i < tried; ++i)
         for (size_t c : about_[symbols[i]->id]) note(conditions_[c]);
@@ -302,31 +307,110 @@ class HintSearch {
     return false;
   }
 
-  // The conditions about these symbols, at the last one of each: where those before it and it have their values.
-  std::vector<std::vector<size_t>> decided_with(const std::vector<const SymNode*>& symbols) const {
-    std::vector<std::vector<size_t>> decided(symbols.size());
-    std::set<size_t> seen;
-    for (size_t at = symbols.size(); at-- > 0;)
-      for (size_t c : about_[symbols[at]->id])
-        if (seen.insert(c).second) decided[at].push_back(c);
-    return decided;
+  static bool few_in(const Range& r) { return r.low && r.high && Wide{*r.high} - *r.low < kMaxPoints; }
+  bool few(const SymNode* symbol) const { return few_in(known(symbol->id).range); }
+
+  bool depends_on(Dim dim, const SymNode* symbol) const {
+    bool found = false;
+    for_each_symbol(dim, [&](const SymNode* s) {
+      const Facts::Known* k = facts_.known_.find(s->id);
+      found = found || s == symbol || (k != nullptr && k->solved && mentions(*k->solved, symbol));
+    });
+    return found;
   }
 
-  // Values for the symbols from this one on, with which all conditions hold that they decide; 0 and 1 come last.
-  bool place(const std::vector<const SymNode*>& symbols, size_t at, const std::vector<std::vector<size_t>>& decided,
-             int64_t& left) {
-    if (at == symbols.size()) return true;
-    const Facts::Known& k = known(symbols[at]->id);
-    const int64_t low = *k.range.low, count = *k.range.high - low + 1, few = std::clamp<int64_t>(2 - low, 0, count);
-    for (int64_t i = 0; i < count; ++i) {
-      const int64_t v = low + (i + few) % count;
-      if (!allowed(k, v)) continue;
-      if (left-- <= 0) return false;
-      value(symbols[at]->id) = v;
-      if (std::ranges::all_of(decided[at], [&](size_t c) { return holds(conditions_[c]); }) &&
-          place(symbols, at + 1, decided, left))
-        return true;
+  // Whether a dim is c*symbol + r, where nothing in c and r depends on it.
+  bool linear_in(Dim dim, const SymNode* symbol) const {
+    if (dim.is_constant()) return true;
+    SumView view(dim);
+    return std::ranges::all_of(view.terms(), [&](const SymTerm& t) {
+      ProductView product(t.monomial);
+      return std::ranges::all_of(product.factors(), [&](const SymFactor& f) {
+        return f.atom == symbol ? f.power == 1 : !depends_on(Dim(f.atom), symbol);
+      });
+    });
+  }
+  bool solves(size_t c, const SymNode* symbol) const {
+    const Cond& cond = conditions_[c];
+    return cond.rel == Rel::eq && linear_in(cond.lhs, symbol) && linear_in(cond.rhs, symbol);
+  }
+
+  // What an equation says comes as soon as it does; in turn comes first what no equation says. Others stay as they are.
+  std::vector<Place> places_of(const std::vector<const SymNode*>& symbols) const {
+    std::vector<Place> places;
+    std::vector<const SymNode*> open = symbols;
+    auto is_open = [&](const SymNode* s) { return std::ranges::find(open, s) != open.end(); };
+    auto take = [&](const SymNode* s, std::optional<size_t> by) {
+      std::erase(open, s);
+      Place place{s, by, {}};
+      for (size_t c : about_[s->id])
+        if (std::ranges::none_of(symbols_of(conditions_[c]), is_open)) place.decided.push_back(c);
+      places.push_back(std::move(place));
+    };
+    auto said = [&](const SymNode* s) {
+      for (size_t c : about_[s->id]) {
+        const bool last =
+            std::ranges::none_of(symbols_of(conditions_[c]), [&](const SymNode* o) { return o != s && is_open(o); });
+        if (last && solves(c, s)) return std::optional(c);
+      }
+      return std::optional<size_t>();
+    };
+    auto may_be_said = [&](const SymNode* s) {
+      return std::ranges::any_of(about_[s->id], [&](size_t c) { return solves(c, s); });
+    };
+    std::erase_if(open, [&](const SymNode* s) { return !few(s) && !may_be_said(s); });
+    for (;;) {
+      const size_t before = places.size();
+      for (const SymNode* s : std::vector(open))
+        if (const auto by = said(s)) take(s, by);
+      if (places.size() > before) continue;
+      auto next = std::ranges::find_if(open, [&](const SymNode* s) { return few(s) && !may_be_said(s); });
+      if (next == open.end()) next = std::ranges::find_if(open, [&](const SymNode* s) { return few(s); });
+      if (next == open.end()) break;
+      take(*next, std::nullopt);
     }
+    return places;
+  }
+
+  // The values of a symbol by which an equation holds that is linear in it: one, none or any.
+  Range solutions(const SymNode* symbol, const Cond& equation) {
+    constexpr Range kNone{1, 0};
+    auto& of = value(symbol->id);
+    const auto before = of;
+    auto gap = [&](int64_t at) -> std::optional<Wide> {
+      of = at;
+      auto get = [&](const SymNode* s) { return value_of(s); };
+      const auto a = evaluate(equation.lhs, get), b = evaluate(equation.rhs, get);
+      return a && b ? std::optional(Wide{*a} - *b) : std::nullopt;
+    };
+    const auto none = gap(0), one = gap(1);
+    of = before;
+    if (!none || !one) return kNone;
+    const Wide by = *none - *one;
+    if (by == 0) return *none == 0 ? Range{} : kNone;
+    if (*none % by != 0 || !fits(*none / by)) return kNone;
+    const auto v = static_cast<int64_t>(*none / by);
+    return {v, v};
+  }
+
+  // Values for the symbols from this place on, with which all conditions hold that they decide; 0 and 1 come last.
+  bool place(const std::vector<Place>& places, size_t at, int64_t& left) {
+    if (at == places.size()) return true;
+    const auto& [symbol, by, decided] = places[at];
+    const Facts::Known& k = known(symbol->id);
+    auto fits_here = [&](int64_t v) {
+      if (!allowed(k, v) || left-- <= 0) return false;
+      value(symbol->id) = v;
+      return std::ranges::all_of(decided, [&](size_t c) { return holds(conditions_[c]); }) &&
+             place(places, at + 1, left);
+    };
+    Range range = k.range;
+    if (by) range = intersect_ranges(range, solutions(symbol, conditions_[*by]));
+    if (!few_in(range)) return fits_here(*value(symbol->id));
+    if (*range.low > *range.high) return false;
+    const int64_t low = *range.low, count = *range.high - low + 1, first = std::clamp<int64_t>(2 - low, 0, count);
+    for (int64_t i = 0; i < count && left > 0; ++i)
+      if (fits_here(low + (i + first) % count)) return true;
     return false;
   }
 

@@ -136,6 +136,11 @@ class ProductView {
 };
 
 [[noreturn]] void throw_overflow();
+// A dim of which a divisor is the number 0.
+class ZeroDivision : public UserError {
+ public:
+  using UserError::UserError;
+};
 [[noreturn]] void throw_zero_division();
 inline bool fits(Wide v) { return v >= INT64_MIN && v <= INT64_MAX; }
 inline int64_t narrow(Wide v) {

@@ -77,7 +77,7 @@ void derive(SymNode& node) {
 }  // namespace
 
 void throw_overflow() { throw DimOverflow(); }
-void throw_zero_division() { throw UserError("dimension divides by zero", "", "divide by a number that is not 0"); }
+void throw_zero_division() { throw ZeroDivision("dimension divides by zero", "", "divide by a number that is not 0"); }
 
 double SymNode::factor() const { return std::bit_cast<double>(constant); }
 
