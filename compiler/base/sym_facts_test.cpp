@@ -334,6 +334,17 @@ TEST(SymFacts, HintsTakeTheOtherSideOfAProductApart) {
           "b*d == a//3 + 526", "2*a <= a + 3*d", "d//3 + 1 <= b*d", "2*d <= 3*c"};
   const int64_t a = *w.facts.hint(w.dim("a")), b = *w.facts.hint(w.dim("b")), d = *w.facts.hint(w.dim("d"));
   EXPECT_EQ(b * d, a / 3 + 526);
+  World bounded{"a in 11..68",
+                "c in 14..80",
+                "d in 0..56",
+                "min(d, a) % 7 == 2",
+                "a*d >= 525",
+                "a*d <= 528",
+                "c*(a*d - 520)//2 == 116",
+                "c + a*d - 520 <= 2*d + 5",
+                "2*d <= a"};
+  EXPECT_EQ(*bounded.facts.hint(bounded.dim("a")), 33);
+  EXPECT_EQ(*bounded.facts.hint(bounded.dim("c")), 29);
   World wide{"a in 2..100", "b in 1..1000000000", "a*b == 67*999983"};
   EXPECT_EQ(*wide.facts.hint(wide.dim("a*b")), 67 * 999983);
 }

@@ -274,12 +274,11 @@ class HintSearch {
     return false;
   }
 
-  // A symbol that gets its values in turn or, by an equation of which all else has its value before, the one that keeps
-  // that: of a product of unknowns the last one.
+  // A symbol that gets values in turn, and the conditions of which it is the last symbol to get one: those that are
+  // linear in it say which, as an equation does of the last factor of a product.
   struct Place {
     const SymNode* symbol;
-    std::optional<size_t> by;     // the equation
-    std::vector<size_t> decided;  // the conditions of which it is the last symbol
+    std::vector<size_t> decided, linear;
   };
 
   // An equation of products may have one solution, which no step from symbol to symbol leads to. Of symbols that have
@@ -330,73 +329,73 @@ class HintSearch {
       });
     });
   }
-  bool solves(size_t c, const SymNode* symbol) const {
-    const Cond& cond = conditions_[c];
-    return cond.rel == Rel::eq && linear_in(cond.lhs, symbol) && linear_in(cond.rhs, symbol);
+  bool linear_in(const Cond& cond, const SymNode* symbol) const {
+    return cond.rel != Rel::ne && linear_in(cond.lhs, symbol) && linear_in(cond.rhs, symbol);
   }
+  bool says(const Cond& cond, const SymNode* symbol) const { return cond.rel == Rel::eq && linear_in(cond, symbol); }
 
   // What an equation says comes as soon as it does; in turn comes first what no equation says. Others stay as they are.
   std::vector<Place> places_of(const std::vector<const SymNode*>& symbols) const {
     std::vector<Place> places;
     std::vector<const SymNode*> open = symbols;
-    auto is_open = [&](const SymNode* s) { return std::ranges::find(open, s) != open.end(); };
-    auto take = [&](const SymNode* s, std::optional<size_t> by) {
+    auto is_last = [&](const SymNode* s, const Cond& cond) {
+      return std::ranges::none_of(symbols_of(cond),
+                                  [&](const SymNode* o) { return o != s && std::ranges::find(open, o) != open.end(); });
+    };
+    auto take = [&](const SymNode* s) {
+      Place& place = places.emplace_back(Place{s, {}, {}});
+      for (size_t c : about_[s->id]) {
+        if (!is_last(s, conditions_[c])) continue;
+        place.decided.push_back(c);
+        if (linear_in(conditions_[c], s)) place.linear.push_back(c);
+      }
       std::erase(open, s);
-      Place place{s, by, {}};
-      for (size_t c : about_[s->id])
-        if (std::ranges::none_of(symbols_of(conditions_[c]), is_open)) place.decided.push_back(c);
-      places.push_back(std::move(place));
     };
     auto said = [&](const SymNode* s) {
-      for (size_t c : about_[s->id]) {
-        const bool last =
-            std::ranges::none_of(symbols_of(conditions_[c]), [&](const SymNode* o) { return o != s && is_open(o); });
-        if (last && solves(c, s)) return std::optional(c);
-      }
-      return std::optional<size_t>();
+      return std::ranges::any_of(about_[s->id],
+                                 [&](size_t c) { return is_last(s, conditions_[c]) && says(conditions_[c], s); });
     };
     auto may_be_said = [&](const SymNode* s) {
-      return std::ranges::any_of(about_[s->id], [&](size_t c) { return solves(c, s); });
+      return std::ranges::any_of(about_[s->id], [&](size_t c) { return says(conditions_[c], s); });
     };
-    std::erase_if(open, [&](const SymNode* s) { return !few(s) && !may_be_said(s); });
     for (;;) {
-      const size_t before = places.size();
-      for (const SymNode* s : std::vector(open))
-        if (const auto by = said(s)) take(s, by);
-      if (places.size() > before) continue;
-      auto next = std::ranges::find_if(open, [&](const SymNode* s) { return few(s) && !may_be_said(s); });
+      auto next = std::ranges::find_if(open, said);
+      if (next == open.end())
+        next = std::ranges::find_if(open, [&](const SymNode* s) { return few(s) && !may_be_said(s); });
       if (next == open.end()) next = std::ranges::find_if(open, [&](const SymNode* s) { return few(s); });
-      if (next == open.end()) break;
-      take(*next, std::nullopt);
+      if (next == open.end()) return places;
+      take(*next);
     }
-    return places;
   }
 
-  // The values of a symbol by which an equation holds that is linear in it: one, none or any.
-  Range solutions(const SymNode* symbol, const Cond& equation) {
+  // The values of a symbol by which a condition holds that is linear in it.
+  Range solutions(const SymNode* symbol, const Cond& cond) {
     constexpr Range kNone{1, 0};
     auto& of = value(symbol->id);
     const auto before = of;
     auto gap = [&](int64_t at) -> std::optional<Wide> {
       of = at;
       auto get = [&](const SymNode* s) { return value_of(s); };
-      const auto a = evaluate(equation.lhs, get), b = evaluate(equation.rhs, get);
+      const auto a = evaluate(cond.lhs, get), b = evaluate(cond.rhs, get);
       return a && b ? std::optional(Wide{*a} - *b) : std::nullopt;
     };
     const auto none = gap(0), one = gap(1);
     of = before;
     if (!none || !one) return kNone;
-    const Wide by = *none - *one;
-    if (by == 0) return *none == 0 ? Range{} : kNone;
-    if (*none % by != 0 || !fits(*none / by)) return kNone;
-    const auto v = static_cast<int64_t>(*none / by);
-    return {v, v};
+    const Wide by = *one - *none, most = (cond.rel == Rel::lt ? -1 : 0) - *none;  // by*x is it, or at most
+    if (by == 0) return (cond.rel == Rel::eq ? most == 0 : most >= 0) ? Range{} : kNone;
+    const Wide end = by > 0 ? floor_quotient(most, by) : -floor_quotient(most, -by);
+    if (cond.rel == Rel::eq && end * by != most) return kNone;
+    if (!fits(end)) return cond.rel == Rel::eq ? kNone : Range{};
+    const auto x = static_cast<int64_t>(end);
+    if (cond.rel == Rel::eq) return {x, x};
+    return by > 0 ? Range{std::nullopt, x} : Range{x, std::nullopt};
   }
 
   // Values for the symbols from this place on, with which all conditions hold that they decide; 0 and 1 come last.
   bool place(const std::vector<Place>& places, size_t at, int64_t& left) {
     if (at == places.size()) return true;
-    const auto& [symbol, by, decided] = places[at];
+    const auto& [symbol, decided, linear] = places[at];
     const Facts::Known& k = known(symbol->id);
     auto fits_here = [&](int64_t v) {
       if (!allowed(k, v) || left-- <= 0) return false;
@@ -405,7 +404,7 @@ class HintSearch {
              place(places, at + 1, left);
     };
     Range range = k.range;
-    if (by) range = intersect_ranges(range, solutions(symbol, conditions_[*by]));
+    for (size_t c : linear) range = intersect_ranges(range, solutions(symbol, conditions_[c]));
     if (!few_in(range)) return fits_here(*value(symbol->id));
     if (*range.low > *range.high) return false;
     const int64_t low = *range.low, count = *range.high - low + 1, first = std::clamp<int64_t>(2 - low, 0, count);
