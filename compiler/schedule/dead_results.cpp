@@ -1,8 +1,9 @@
 #include "compiler/schedule/dead_results.h"
 
 #include <algorithm>
+#include <set>
 
-#include "compiler/schedule/nest_facts.h"
+#include "compiler/schedule/plan.h"
 
 namespace lenz::schedule {
 
@@ -64,20 +65,58 @@ void drop_dead_instructions(Nest& nest) {
   }
 }
 
+namespace {
+
+// Who reads what, while nests go.
+class DeadStores {
+ public:
+  explicit DeadStores(const loops::Program& program) : program_(program), uses_(uses_of(program)) {
+    for (const Uses::OfBuffer& use : uses_.buffers) readers_.push_back(use.readers.size());
+  }
+
+  bool dead(const Store& s) const {
+    const loops::Buffer& b = program_.buffers[s.buffer];
+    return b.kind == loops::BufferKind::temporary && b.view_of == kNone && readers_[s.buffer] == 0 &&
+           !uses_.buffers[s.buffer].otherwise;
+  }
+  bool dead(const loops::Node& node) const {
+    const auto* nest = std::get_if<Nest>(&node.is);
+    return nest != nullptr && std::ranges::all_of(nest->stores, [&](const Store& s) { return dead(s); });
+  }
+  void gone(const Nest& nest) {
+    std::set<BufferId> read;
+    for (const Instr& i : nest.body)
+      if (i.kind == InstrKind::load) read.insert(i.buffer);
+    for (BufferId id : read) --readers_[id];
+  }
+
+ private:
+  const loops::Program& program_;
+  const Uses uses_;
+  std::vector<size_t> readers_;
+};
+
+// From the last on: who reads what goes may go with it.
+void drop_dead_nests(loops::Block& block, DeadStores& stores) {
+  std::vector<bool> gone(block.nodes.size());
+  for (size_t i = block.nodes.size(); i-- > 0;) {
+    gone[i] = stores.dead(block.nodes[i]);
+    if (gone[i]) stores.gone(std::get<Nest>(block.nodes[i].is));
+  }
+  size_t at = 0;
+  std::erase_if(block.nodes, [&](const loops::Node&) { return gone[at++]; });
+}
+
+}  // namespace
+
 void drop_dead_results(loops::Program& program) {
-  const Uses uses = uses_of(program);
-  auto dead = [&](const Store& s) {
-    const loops::Buffer& b = program.buffers[s.buffer];
-    const Uses::OfBuffer& use = uses.buffers[s.buffer];
-    return b.kind == loops::BufferKind::temporary && b.view_of == kNone && use.readers.empty() && !use.otherwise;
-  };
+  DeadStores stores(program);
+  const std::vector<loops::Block*> blocks = blocks_of(program);
+  for (size_t b = blocks.size(); b-- > 0;) drop_dead_nests(*blocks[b], stores);
   for_each_node(program.body, [&](loops::Node& node) {
     auto* nest = std::get_if<Nest>(&node.is);
-    if (nest == nullptr || nest->stores.size() < 2) return;
-    const auto count = static_cast<size_t>(std::ranges::count_if(nest->stores, dead));
-    if (count == 0 || count == nest->stores.size()) return;
-    std::erase_if(nest->stores, dead);
-    drop_dead_instructions(*nest);
+    if (nest == nullptr) return;
+    if (std::erase_if(nest->stores, [&](const Store& s) { return stores.dead(s); }) > 0) drop_dead_instructions(*nest);
   });
 }
 

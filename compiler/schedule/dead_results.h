@@ -7,8 +7,9 @@
 
 namespace lenz::schedule {
 
-// Takes out such stores, if one is left in the nest, and what only they need; what may raise stays. The greatest with
-// its index becomes the greatest, if nobody asks for the index.
+// Takes out nests of which nobody reads anything, as where a shape alone is asked for, and of others such stores and
+// what only they need; what may raise stays in these. The greatest with its index becomes the greatest, if nobody asks
+// for the index.
 void drop_dead_results(loops::Program& program);
 
 // What no store needs, as above.
