@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "compiler/graph/host_kernels.h"
 #include "oracle/aten.h"
 #include "oracle/host_processor.h"
 #include "oracle/storage_bridge.h"
@@ -54,9 +55,13 @@ Terms terms_of(const OpDef& op, std::span<const Arg> args, std::span<const RunVa
   auto tensor = [&](size_t i) -> const at::Tensor& { return values[args[i].value()]->value.toTensor(); };
   if (name == "aten.mm" || name == "aten.bmm") return of_product(tensor(0), tensor(1));  // op name: libtorch's products
   if (name == "aten.addmm" || name == "aten.baddbmm") return of_product(tensor(1), tensor(2));  // op name: as above
-  if (name == "lenz.attention") return of_attention(tensor(0), tensor(1));      // op name: what hosts have a kernel for
-  if (name == "aten.convolution") return of_convolution(tensor(0), tensor(1));  // op name: the last one of these
-  return {};
+  if (name == "aten.convolution") return of_convolution(tensor(0), tensor(1));                  // op name: as above
+  if (name == "aten.convolution_backward") {  // op name: gradients of both factors
+    const Terms terms = of_convolution(tensor(1), tensor(2));
+    return {2 * terms.count, terms.each};
+  }
+  const bool one = op.schema.returns.size() == 1;  // another one beside it is f32 whatever the operands are
+  return one && is_attention(op) ? of_attention(tensor(0), tensor(1)) : Terms{};
 }
 }  // namespace
 

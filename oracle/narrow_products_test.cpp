@@ -43,6 +43,11 @@ TEST_F(NarrowProducts, AreTakenInF32WhereLoopsTakeLonger) {
   EXPECT_EQ(factors("aten.bmm(%a, %b)", {of({8, 64, 64}), of({8, 64, 64})}), Dtype::bf16);
   EXPECT_EQ(factors("aten.convolution(%a, %b, none, [1], [0], [1], false, [0], 1)", {of({2, 16, 64}), of({16, 16, 3})}),
             Dtype::bf16);
+  for (const at::ScalarType dtype : {at::kBFloat16, at::kHalf}) {  // one op for bf16 widens by itself
+    const at::Tensor heads = of({1, 4, 64, 32}, dtype);
+    EXPECT_EQ(factors("aten.scaled_dot_product_attention(%a, %b, %c)", {heads, heads, heads}),
+              dtype == at::kHalf ? std::optional(Dtype::f16) : std::nullopt);
+  }
   // Of few rows along what is summed there is a fast loop; small ones are not worth three calls.
   EXPECT_EQ(factors("aten.mm(%a, %b)", {of({2, 512}), of({512, 512}).t()}), std::nullopt);
   EXPECT_EQ(factors("aten.mm(%a, %b)", {of({256, 512}), of({512, 512}).t()}), Dtype::bf16);
@@ -68,6 +73,9 @@ TEST_F(NarrowProducts, LieWithinBounds) {
       "graph @g(%x: D[2, 6, 13, 11], %w: D[8, 3, 3, 3], %b: D[8], %t: D[6, 4, 3, 2]) {\n"
       "  %a = aten.conv2d(%x, %w, %b, stride=[2, 1], padding=[1, 0], groups=2)\n"
       "  %c = aten.conv_transpose2d.input(%x, %t, groups=2)\n  return %a, %c\n}\n",
+      "graph @g(%g: D[2, 8, 11, 9], %x: D[2, 6, 13, 11], %w: D[8, 6, 3, 3]) {\n"
+      "  %a, %b, %c = aten.convolution_backward(%g, %x, %w, [8], [1, 1], [0, 0], [1, 1], false, [0, 0], 1, "
+      "[true, true, true])\n  return %a, %b, %c\n}\n",
       "graph @g(%q: D[2, 3, 70, 32], %k: D[2, 3, 50, 32], %v: D[2, 3, 50, 32]) {\n"
       "  %a = aten.scaled_dot_product_attention(%q, %k, %v)\n  return %a\n}\n"};
   for (const bool has : {false, true}) {
