@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 #include <numeric>
+#include <span>
 #include <vector>
 
 namespace lenz::runtime {
@@ -62,11 +63,28 @@ T load(const std::byte* at) {
   return made;
 }
 
-struct Item {
-  uint64_t key;
-  int64_t from;
-  // Positions decide between equal keys: stable, and the same for every algorithm.
-  bool operator<(const Item& o) const { return key != o.key ? key < o.key : from < o.from; }
+// A key and its position, which decides between equal keys: stable, and the same for every algorithm.
+struct WideItem {
+  uint64_t key_ = 0;
+  int64_t from_ = 0;
+
+  uint64_t key() const { return key_; }
+  int64_t from() const { return from_; }
+  bool operator<(const WideItem& o) const { return key_ != o.key_ ? key_ < o.key_ : from_ < o.from_; }
+};
+// The same in half the room: of keys of four bytes and fewer.
+class NarrowItem {
+ public:
+  static constexpr int64_t kMost = UINT32_MAX;
+
+  NarrowItem() = default;
+  NarrowItem(uint32_t key, int64_t from) : both_(uint64_t{key} << 32 | static_cast<uint32_t>(from)) {}
+  uint32_t key() const { return static_cast<uint32_t>(both_ >> 32); }
+  int64_t from() const { return static_cast<uint32_t>(both_); }
+  bool operator<(const NarrowItem& o) const { return both_ < o.both_; }
+
+ private:
+  uint64_t both_ = 0;
 };
 
 template <class T>
@@ -96,36 +114,55 @@ struct Line {
 };
 
 // What a worker sorts in.
+template <class Item>
 struct Room {
   std::vector<Item> items, others;
   std::vector<int32_t> keys;
 };
 
 // By the keys' bytes, from the least to the greatest; equal ones keep their order. Bytes that all have alike are left
-// out.
-template <class Number>
-void sort_by_bytes(std::vector<Item>& items, std::vector<Item>& others) {
-  auto digit = [](const Item& i, size_t d) { return static_cast<size_t>(i.key >> (8 * d)) & 255; };
-  std::array<std::array<size_t, 256>, sizeof(Number)> counts{};
+// out, and of long keys all but the first four that differ: what these leave alike is sorted by the others. Gives where
+// the sorted ones lie, in `items` or in `others`.
+template <class Item>
+std::span<Item> sort_by_bytes(std::span<Item> items, std::span<Item> others) {
+  constexpr int kDigits = 4;
+  uint64_t differ = 0;
+  for (const Item& i : items) differ |= i.key() ^ items[0].key();
+  const int rest = std::max(0, static_cast<int>(std::bit_width(differ)) - 8 * kDigits);
+  auto digit = [&](const Item& i, size_t d) {
+    return static_cast<size_t>(i.key() >> (rest + 8 * static_cast<int>(d))) & 255;
+  };
+  std::array<std::array<size_t, 256>, kDigits> counts{};
   for (const Item& i : items)
-    for (size_t d = 0; d < sizeof(Number); ++d) ++counts[d][digit(i, d)];
-  others.resize(items.size());
-  for (size_t d = 0; d < sizeof(Number); ++d) {
+    for (size_t d = 0; d < kDigits; ++d) ++counts[d][digit(i, d)];
+  std::span<Item> from = items, to = others;
+  for (size_t d = 0; d < kDigits; ++d) {
     std::array<size_t, 256>& next = counts[d];
-    if (next[digit(items[0], d)] == items.size()) continue;
+    if (next[digit(from[0], d)] == items.size()) continue;
     std::exclusive_scan(next.begin(), next.end(), next.begin(), size_t{0});
-    for (const Item& i : items) others[next[digit(i, d)]++] = i;
-    std::swap(items, others);
+    for (const Item& i : from) to[next[digit(i, d)]++] = i;
+    std::swap(from, to);
   }
+  for (size_t first = 0, end = 0; rest > 0 && first < from.size(); first = end) {
+    while (end < from.size() && from[end].key() >> rest == from[first].key() >> rest) ++end;
+    const std::span<Item> alike = from.subspan(first, end - first);
+    if (alike.size() < kMany * sizeof(uint64_t)) {
+      if (alike.size() > 1) std::ranges::sort(alike, std::less<>());
+    } else if (auto made = sort_by_bytes(alike, to.subspan(first, end - first)); made.data() != alike.data()) {
+      std::ranges::copy(made, alike.begin());
+    }
+  }
+  return from;
 }
 
 // A short line: each item's place is the number of those before it. The compiler compares vectors of them.
-void sort_by_counts(Room& room) {
+template <class Item>
+void sort_by_counts(Room<Item>& room) {
   const std::vector<Item>& items = room.items;
   const auto length = static_cast<int32_t>(items.size());
   room.keys.resize(items.size());
   for (size_t i = 0; i < items.size(); ++i)
-    room.keys[i] = static_cast<int32_t>(static_cast<uint32_t>(items[i].key) ^ 0x80000000U);
+    room.keys[i] = static_cast<int32_t>(static_cast<uint32_t>(items[i].key()) ^ 0x80000000U);
   room.others.resize(items.size());
   const int32_t* keys = room.keys.data();
   for (int32_t i = 0; i < length; ++i) {
@@ -139,8 +176,8 @@ void sort_by_counts(Room& room) {
 }
 
 // Its first `count` items in order. Where these are few of many, the others are only compared with the last of them.
-template <class Key>
-void first_in_order(const Line& line, int64_t count, Room& room, const Key& key_at) {
+template <class Item, class Key>
+void first_in_order(const Line& line, int64_t count, Room<Item>& room, const Key& key_at) {
   std::vector<Item>& items = room.items;
   using Number = decltype(key_at(line.first));
   const Number flip = line.descending ? ~Number{0} : Number{0};
@@ -162,11 +199,11 @@ void first_in_order(const Line& line, int64_t count, Room& room, const Key& key_
     std::ranges::make_heap(items, std::less<>());
     for (int64_t from = kept; from < line.length; from += kBlock) {
       const int64_t to = std::min(from + kBlock, line.length);
-      if (none_less(from, to, static_cast<Number>(items.front().key)))
+      if (none_less(from, to, static_cast<Number>(items.front().key())))
         continue;  // of equal ones the earlier comes first
       for (int64_t i = from; i < to; ++i) {
         const Item next = item(i);
-        if (next.key >= items.front().key) continue;
+        if (next.key() >= items.front().key()) continue;
         std::ranges::pop_heap(items, std::less<>());
         items.back() = next;
         std::ranges::push_heap(items, std::less<>());
@@ -176,7 +213,8 @@ void first_in_order(const Line& line, int64_t count, Room& room, const Key& key_
   } else if (sizeof(Number) <= sizeof(int32_t) && line.length <= kShort) {
     sort_by_counts(room);
   } else if (line.length >= kMany * static_cast<int64_t>(sizeof(Number))) {
-    sort_by_bytes<Number>(items, room.others);
+    room.others.resize(items.size());
+    if (sort_by_bytes<Item>(items, room.others).data() != items.data()) std::swap(items, room.others);
   } else if (count < line.length) {
     std::ranges::nth_element(items, items.begin() + count, std::less<>());
     std::ranges::sort(items.begin(), items.begin() + count, std::less<>());
@@ -185,19 +223,36 @@ void first_in_order(const Line& line, int64_t count, Room& room, const Key& key_
   }
 }
 
-void first_in_order(Dtype dtype, const Line& line, int64_t count, Room& room) {
+void first_in_order(Dtype dtype, const Line& line, int64_t count, Room<NarrowItem>& room) {
   switch (dtype) {
     case Dtype::f32: return first_in_order(line, count, room, KeyOf<float>());
-    case Dtype::f64: return first_in_order(line, count, room, KeyOf<double>());
-    case Dtype::i64: return first_in_order(line, count, room, KeyOf<int64_t>());
     case Dtype::i32: return first_in_order(line, count, room, KeyOf<int32_t>());
     case Dtype::i16: return first_in_order(line, count, room, KeyOf<int16_t>());
     case Dtype::i8: return first_in_order(line, count, room, KeyOf<int8_t>());
     case Dtype::u8: return first_in_order(line, count, room, KeyOf<uint8_t>());
     case Dtype::b8: return first_in_order(line, count, room, KeyOf<Truth>());
     case Dtype::f16: return first_in_order(line, count, room, KeyOf<Half<0x7c00>>());
-    case Dtype::bf16: return first_in_order(line, count, room, KeyOf<Half<0x7f80>>());
+    default: return first_in_order(line, count, room, KeyOf<Half<0x7f80>>());
+  }
+}
+void first_in_order(Dtype dtype, const Line& line, int64_t count, Room<WideItem>& room) {
+  switch (dtype) {
+    case Dtype::f64: return first_in_order(line, count, room, KeyOf<double>());
+    case Dtype::i64: return first_in_order(line, count, room, KeyOf<int64_t>());
     default: return first_in_order(line, count, room, KeyOfAny{dtype});
+  }
+}
+bool has_short_keys(Dtype dtype) {
+  switch (dtype) {
+    case Dtype::f32:
+    case Dtype::i32:
+    case Dtype::i16:
+    case Dtype::i8:
+    case Dtype::u8:
+    case Dtype::b8:
+    case Dtype::f16:
+    case Dtype::bf16: return true;
+    default: return false;
   }
 }
 
@@ -210,10 +265,8 @@ void of_bytes(int64_t bytes, const F& f) {
   f(uint8_t{});
 }
 
-}  // namespace
-
-void sort_lines(const Tensor& keys, Tensor values, Tensor indices, uint32_t dim, bool descending, Pool& pool) {
-  if (keys.numel() == 0) return;
+template <class Item>
+void sort_in(const Tensor& keys, Tensor values, Tensor indices, uint32_t dim, bool descending, Pool& pool) {
   Ints heads = keys.sizes();
   if (keys.rank() > 0) heads[dim] = 1;
   const Tensor lines = keys.view(heads, keys.strides(), keys.offset());
@@ -223,9 +276,9 @@ void sort_lines(const Tensor& keys, Tensor values, Tensor indices, uint32_t dim,
   const int64_t of_values = room(values), of_indices = room(indices);
   const int64_t value_step = values ? step(values) * values.item_bytes() : 0;
   const int64_t index_step = indices ? step(indices) * indices.item_bytes() : 0;
-  std::vector<Room> rooms(static_cast<size_t>(pool.workers()));
+  std::vector<Room<Item>> rooms(static_cast<size_t>(pool.workers()));
   auto line = [&](int64_t number, int worker) {
-    Room& own = rooms[static_cast<size_t>(worker)];
+    Room<Item>& own = rooms[static_cast<size_t>(worker)];
     const std::vector<Item>& items = own.items;
     const Ints at = lines.coordinates(number);
     const Line from{keys.element(keys.address(at)), step(keys) * keys.item_bytes(), length, descending};
@@ -234,18 +287,29 @@ void sort_lines(const Tensor& keys, Tensor values, Tensor indices, uint32_t dim,
     auto put = [&]<class T>(T) {
       std::byte* to = values.element(to_value);
       for (int64_t i = 0; i < of_values; ++i)
-        std::memcpy(to + i * value_step, from.at(items[static_cast<size_t>(i)].from), sizeof(T));
+        std::memcpy(to + i * value_step, from.at(items[static_cast<size_t>(i)].from()), sizeof(T));
     };
     if (values) of_bytes(keys.item_bytes(), put);
     std::byte* to = indices ? indices.element(to_index) : nullptr;
-    for (int64_t i = 0; i < of_indices; ++i)
-      std::memcpy(to + i * index_step, &items[static_cast<size_t>(i)].from, sizeof(int64_t));
+    for (int64_t i = 0; i < of_indices; ++i) {
+      const int64_t place = items[static_cast<size_t>(i)].from();
+      std::memcpy(to + i * index_step, &place, sizeof place);
+    }
   };
   const int64_t count = lines.numel(), pieces = length * count < 4096 ? 1 : std::min(count, pool.workers() * kPieces);
   auto piece = [&](int64_t number, int worker) {
     for (int64_t n = number * count / pieces; n < (number + 1) * count / pieces; ++n) line(n, worker);
   };
   pool.run(pieces, Work::of(piece));
+}
+
+}  // namespace
+
+void sort_lines(const Tensor& keys, Tensor values, Tensor indices, uint32_t dim, bool descending, Pool& pool) {
+  if (keys.numel() == 0) return;
+  if (has_short_keys(keys.dtype()) && keys.numel() <= NarrowItem::kMost)
+    return sort_in<NarrowItem>(keys, values, indices, dim, descending, pool);
+  sort_in<WideItem>(keys, values, indices, dim, descending, pool);
 }
 
 }  // namespace lenz::runtime

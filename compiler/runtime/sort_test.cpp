@@ -48,6 +48,23 @@ TEST(Sort, EveryDtypeIsInOrderAndEqualOnesStay) {
       }
 }
 
+// What the first bytes that differ leave alike: many and few of them, in order and out of it.
+TEST(Sort, LongKeysDifferInTheirLastBytesToo) {
+  const auto pool = make_pool(1);
+  for (int64_t first : {1, 3, 500}) {
+    Tensor keys(Dtype::i64, {4000}), values(Dtype::i64, {4000}), places(Dtype::i64, {4000});
+    for (int64_t i = 0; i < 4000; ++i)
+      keys.put(i, ScalarValue(((i * 7919 % first) << 40) - (first << 39) + i * 104729 % 1500));
+    sort_lines(keys, values, places, 0, false, *pool);
+    for (int64_t i = 1; i < 4000; ++i) {
+      const int64_t p = places.get(loops::Ints{i - 1}).integer(), q = places.get(loops::Ints{i}).integer();
+      const int64_t earlier = keys.get(loops::Ints{p}).integer(), later = keys.get(loops::Ints{q}).integer();
+      ASSERT_TRUE(earlier < later || (earlier == later && p < q)) << first << " at " << i;
+      ASSERT_EQ(values.get(loops::Ints{i}).integer(), later);
+    }
+  }
+}
+
 TEST(Sort, TheFirstFewAreThoseOfTheWhole) {
   const auto pool = make_pool(2);
   for (Dtype dtype : kSorted)
