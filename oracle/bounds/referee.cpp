@@ -439,6 +439,7 @@ struct Referee::Impl final : NodeMachine {
     SmallVec<Arg, 4> results;
     try {
       results = expand(scratch, kNone, *call.op, args);
+      write_results(scratch, results, call.result_dtypes);
     } catch (const UserError& refusal) {
       if (call.numbers.empty()) throw;  // a definition that is none for these dtypes says nothing of what eager takes
       failed.raised = true;
