@@ -497,6 +497,24 @@ Facts facts_of(const ScalarRow& row) {
   return facts;
 }
 
+Facts facts_of(const native::CpuTarget& target) {
+  Facts facts = {{"target/words #", digest(target.key())}, {"target/bytes of a vector", target.vector_bytes}};
+  const std::pair<const char*, bool> has[] = {
+      {"fma", target.fma},
+      {"avx512", target.avx512},
+      {"f16", target.f16},
+      {"bf16", target.bf16},
+      {"stores past caches", target.stores_past_caches},
+      {"permutes bytes", target.permute_bytes},
+      {"funnel shifts", target.funnel_shifts},
+      {"masks as words", target.masks_as_words},
+  };
+  std::string text;
+  for (const auto& [what, is] : has) text += is ? std::string(what) + ", " : "";
+  facts["target/instructions #"] = digest(text);
+  return facts;
+}
+
 Facts facts_of_refusal(const std::string& text) {
   return unless_refused([&]() -> Facts {
     std::string said;

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "compiler/backend/llvm/target.h"
 #include "compiler/loops/program.h"
 #include "compiler/runtime/memory_plan.h"
 #include "fuzz/case.h"
@@ -42,6 +43,9 @@ Facts facts_of_twice(const Case& fixed);
 Facts facts_of(const OpDef& row);
 // Of a scalar row: its code.
 Facts facts_of(const ScalarRow& row);
+// Of a target: what LLVM is told of it, and which instructions code is written for. No instructions are chosen of what
+// is only looked at, so that a word that is missing shows in nothing else.
+Facts facts_of(const native::CpuTarget& target);
 // Of facts about sizes, drawn by this number.
 Facts facts_of_sizes(uint64_t number);
 // Of a text that is refused, of a graph or of loops: in which words.

@@ -36,6 +36,7 @@ Facts Fixed::facts() const {
   if (kind == sizes) return facts_of_sizes(number);
   if (kind == command) return facts_of_command(*said_by);
   if (kind == refusal) return facts_of_refusal(std::string(text));
+  if (kind == target) return facts_of(native::whole_target(text));
   try {
     const Case fixed = parse_case(std::string(text.substr(0, text.find("\n# ---- after"))));
     return kind == twice ? facts_of_twice(fixed) : facts_of(fixed);
@@ -61,6 +62,8 @@ const std::vector<Fixed>& fixed_things() {
         made.push_back({Fixed::twice, "twice/" + made[i].name, made[i].text});
     for (uint64_t n = 0; n < kDrawnSizes; ++n)
       made.push_back({.kind = Fixed::sizes, .name = "sizes/" + std::to_string(n), .number = n});
+    for (const std::string_view name : {"avx512", "avx2", "aarch64"})  // "generic" is another one on other machines
+      made.push_back({Fixed::target, "target/" + std::string(name), name});
     static const std::vector<FixedCommand> commands = parse_commands(kCommands);
     for (const FixedCommand& c : commands)
       made.push_back({.kind = Fixed::command, .name = c.name, .text = c.text, .said_by = &c});

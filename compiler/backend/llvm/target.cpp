@@ -4,9 +4,23 @@
 #include <llvm/TargetParser/Host.h>
 #include <llvm/TargetParser/Triple.h>
 
+#include "compiler/backend/llvm/features.h"
 #include "compiler/base/error.h"
 
 namespace lenz::native {
+
+namespace {
+Features host_features() {
+  Features all;
+  for (const auto& said : llvm::sys::getHostCPUFeatures()) all.emplace(said.first().str(), said.second);
+  return all;
+}
+}  // namespace
+
+bool has(const Features& features, std::string_view name) {
+  auto found = features.find(name);
+  return found != features.end() && found->second;
+}
 
 namespace {
 
@@ -14,12 +28,8 @@ namespace {
 constexpr std::string_view kAvx2[] = {"avx2", "fma", "f16c", "bmi", "bmi2"};
 constexpr std::string_view kAvx512[] = {"avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512cd"};
 
-bool has(const llvm::StringMap<bool>& features, std::string_view name) {
-  auto found = features.find(name);
-  return found != features.end() && found->second;
-}
 template <size_t N>
-bool has_all(const llvm::StringMap<bool>& features, const std::string_view (&names)[N]) {
+bool has_all(const Features& features, const std::string_view (&names)[N]) {
   for (std::string_view name : names)
     if (!has(features, name)) return false;
   return true;
@@ -34,7 +44,7 @@ bool runs_linux_on(llvm::Triple::ArchType arch) {
 namespace {
 // `whole`: with all that processors of a name may have beside what each has, whatever this one has.
 std::vector<CpuTarget> all_targets(bool whole) {
-  const llvm::StringMap<bool> host = llvm::sys::getHostCPUFeatures();
+  const Features host = host_features();
   const bool x86 = runs_linux_on(llvm::Triple::x86_64), arm = runs_linux_on(llvm::Triple::aarch64);
   const std::string x86_triple = "x86_64-unknown-linux-gnu", arm_triple = "aarch64-unknown-linux-gnu";
   std::vector<CpuTarget> all;
