@@ -421,7 +421,8 @@ void found(RowSink& t) {
            .dtypes = dtypes::real,
            .raises = "bools and complex numbers",
            .exception = "of no elements any dtype will do: `with float8 types`"};
-  // Many are looked up in their order: NaNs come last there and equal nothing, and both zeros are found by either.
+  // Many are looked up in their order: NaNs come last there, where bisection takes them for infinities, and equal
+  // nothing; both zeros are found by either.
   isin.decompose = R"(
     %list = aten.reshape(%test_elements, [numel(%test_elements)])
     $most = numel(%list) - 1
@@ -429,7 +430,9 @@ void found(RowSink& t) {
       $t = result_type(%elements, %test_elements)
       %x = aten.to.dtype(%elements, $t)
       %rising, %order = aten.sort(aten.to.dtype(%list, $t))
-      %at = aten.clamp(aten.searchsorted(%rising, %x), none, $most)
+      %bounds = %rising
+      if is_float(%rising) { %bounds = aten.where(aten.isnan(%rising), inf, %rising) }
+      %at = aten.clamp(aten.searchsorted(%bounds, %x), none, $most)
       %nearest = aten.take(%rising, %at)
       if $invert { return aten.ne(%nearest, %x) }
       return aten.eq(%nearest, %x)
