@@ -2,12 +2,9 @@
 
 #include <ATen/ATen.h>
 
-#include <algorithm>
-
 #include "compiler/graph/host_kernels.h"
 #include "oracle/aten.h"
 #include "oracle/host_processor.h"
-#include "oracle/storage_bridge.h"
 
 namespace lenz::oracle {
 
@@ -26,7 +23,7 @@ bool runs_along(const at::Tensor& t, int64_t dim) { return t.stride(dim) == 1 ||
 // Fast loops walk both factors along what they sum over, or both across it.
 Terms of_product(const at::Tensor& left, const at::Tensor& right) {
   constexpr double kAlong = 0.14, kAcross = 0.12, kAcrossHalf = 0.38, kBatches = 0.4, kTurned = 0.6, kElse = 1.3;
-  if (left.dim() < 1 || right.dim() != left.dim() || left.dim() < 2) return {};
+  if (left.dim() < 2 || right.dim() != left.dim()) return {};
   const double count = static_cast<double>(left.numel()) * static_cast<double>(right.size(-1));
   const bool rows = runs_along(left, -1), columns = runs_along(right, -2);
   if (left.dim() > 2) return {count, rows && columns ? kBatches : kElse};

@@ -62,7 +62,7 @@ llvm::Constant* entries(llvm::LLVMContext& context, std::span<const double> part
 }
 
 // AVX2 permutes eight words by three bits of each index; the next bits choose between such vectors. (Of f64, four
-// entries a vector, loads take less: 1.2 times as long so.)
+// entries a vector, nothing was gained over loads.)
 llvm::Value* look_up_by_eights(llvm::IRBuilderBase& e, std::span<const double> table, llvm::Value* index) {
   constexpr unsigned kStep = 8, kBitsOfStep = 3;
   std::vector<llvm::Value*> found;
