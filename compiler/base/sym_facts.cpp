@@ -310,7 +310,34 @@ bool FactsLearner::assume_zero(Dim dim) {
   bound_quotient(-dim);
   bound_factors(dim);
   bound_factors(-dim);
+  bound_remainders(view);
   return true;
+}
+
+// a//k - b//k + n = 0 with a = b + c says where b % k lies, and a % k, which whatever one of the quotients is rewritten
+// to would not.
+void FactsLearner::bound_remainders(const SumView& view) {
+  if (view.terms().size() != 2) return;
+  const SymTerm &plus = view.terms()[view.terms()[0].coefficient < 0 ? 1 : 0],
+                &minus = view.terms()[view.terms()[0].coefficient < 0 ? 0 : 1];
+  if (plus.coefficient != 1 || minus.coefficient != -1) return;
+  const SymNode *a = plus.monomial, *b = minus.monomial;
+  if (a->kind != SymKind::floor_div || b->kind != SymKind::floor_div || !(a->args()[1] == b->args()[1])) return;
+  const Dim by = a->args()[1], between = a->args()[0] - b->args()[0];
+  if (!by.is_constant() || by.constant() < 2 || !between.is_constant()) return;
+  const Wide k = by.constant(), c = between.constant(), n = view.constant();
+  auto at_least = [&](Dim x, Wide least) {
+    if (fits(least)) pending_.push_back({Pending::Kind::nonnegative, x - static_cast<int64_t>(least), {}});
+  };
+  auto remainder_from = [&](const SymNode* quotient, Wide low) {  // low <= x % k < low + k
+    const Dim x = quotient->args()[0];
+    for (const Dim rest : {x - Dim(quotient) * by, mod(x, by)}) {  // proofs ask for either
+      if (low < 0) at_least(-rest, -(low + k - 1));
+      if (low > 0) at_least(rest, low);
+    }
+  };
+  remainder_from(b, -n * k - c);
+  remainder_from(a, n * k + c);
 }
 
 // a//k + c >= 0 says a + k*c >= 0, and c - a//k >= 0 says k*c + k-1 - a >= 0, for k > 0: where c is a number, or k is

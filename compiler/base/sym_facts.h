@@ -37,6 +37,7 @@ class FactsReader {
   Dim without_quotients(Dim k) const;
   bool positive_by_product(Dim k) const;
   bool divides(Dim k, Dim x) const;
+  std::pair<Dim, Dim> remainder_ends(Dim x, Dim k) const;
   bool nonnegative_by_atom(Dim dim, const SymTerm& term, int depth, int& budget) const;
   bool nonnegative_by_extreme_factor(Dim dim, const SumView& view, int depth, int& budget) const;
   bool nonnegative_by_factor(const SumView& view, int depth, int& budget) const;
@@ -119,6 +120,7 @@ class FactsLearner {
   static bool stands_in(const ListBySymbols<Facts::Bound>& list, Dim dim);
   void keep_bound(Dim dim);
   void bound_quotient(Dim dim);
+  void bound_remainders(const SumView& view);
   bool tighten(Dim bound);
   bool tighten_factors(const SymNode* monomial, const Range& range);
   bool solved(const SymNode* symbol) const;

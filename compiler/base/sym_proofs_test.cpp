@@ -79,6 +79,15 @@ struct Proof {
 
 const Proof kProofs[] = {
     {{}, "a >= 0", Truth::yes},
+    {{"d == (a - 3) // 2", "b % 2 == 1", "b >= 1", "b < a", "b - 1 < a - 4", "a in 5..64"},
+     "(b - 1) // 2 < d",
+     Truth::yes},
+    {{"a // 3 == (a + 1) // 3"}, "a <= (a // 3)*3 + 1", Truth::yes},
+    {{"a // 3 == (a + 1) // 3"}, "a % 3 <= 1", Truth::yes},
+    {{"(a + 2) // 5 == a // 5 + 1"}, "a % 5 >= 3", Truth::yes},
+    {{"(a + 2) // 5 == a // 5 + 1"}, "a % 5 >= 4", Truth::unknown},
+    {{"b == a // 3 - 1", "b == (a + 1) // 3 - 1", "c + 5 <= a"}, "c // 3 < b", Truth::yes},
+    {{"b == a // 3 - 1", "b == (a + 1) // 3 - 1", "c + 4 <= a"}, "c // 3 < b", Truth::unknown},
     {{}, "a >= 1", Truth::unknown},
     {{}, "a < 0", Truth::no},
     {{}, "a == -1", Truth::no},

@@ -19,7 +19,7 @@
 namespace lenz {
 
 namespace {
-constexpr int kProofDepth = 4, kShortProof = 2;
+constexpr int kProofDepth = 4;
 constexpr int kProofBudget = 1024;  // a step costs 16, a look at a bound 1
 
 bool at_least_zero(const Range& r) { return r.low && *r.low >= 0; }
@@ -156,6 +156,15 @@ int FactsReader::sign_of_divisor(Dim k, int depth, int& budget) const {
   return nonnegative(-k - 1, depth - 1, budget) ? -1 : 0;
 }
 
+// What x % k is at least and at most for k > 0, by what is known of x modulo a divisor of k.
+std::pair<Dim, Dim> FactsReader::remainder_ends(Dim x, Dim k) const {
+  if (!k.is_constant()) return {0, k - 1};
+  const Congruence c = congruence(x);
+  const auto common = static_cast<int64_t>(std::__gcd(magnitude(c.modulus), magnitude(k.constant())) & INT64_MAX);
+  const auto rest = static_cast<int64_t>(floor_rest(c.residue, common));
+  return {rest, k - common + rest};
+}
+
 // As it stands there: a proof of it would ask for one of this.
 bool FactsReader::divides(Dim k, Dim x) const {
   const Dim rest = mod(x, k);
@@ -195,7 +204,8 @@ bool FactsReader::nonnegative_by_atom(Dim dim, const SymTerm& term, int depth, i
       if (sign < 0) x = -x, k = -k;  // the same quotient
       if (at_least_zero(range(x)) && with(up ? Dim(0) : x)) return true;
       if (up && at_least_one(range(x)) && divides(k, x) && with(1)) return true;
-      Dim lowest = up ? x - k + 1 : x;
+      const auto [least, greatest] = remainder_ends(x, k);
+      const Dim lowest = x - (up ? greatest : least);
       const Dim times = others * k + lowest * Dim(term.coefficient) + k - 1;
       if (nonnegative(times, depth - 1, budget)) return true;
       if (k.is_constant() || budget < 0) return false;
@@ -379,9 +389,10 @@ bool FactsReader::nonnegative(Dim dim) const {
   try {
     if (nonnegative(dim, kProofDepth, budget)) return true;
     if (budget >= 0) return false;
-    // Many bounds lead nowhere: what they left no budget for may be a short proof.
-    budget = kProofBudget;
-    return nonnegative(dim, kShortProof, budget);
+    // Many bounds lead nowhere: what they left no budget for may be a shorter proof.
+    for (int depth = 2; depth < kProofDepth; ++depth)
+      if (budget = 2 * kProofBudget; nonnegative(dim, depth, budget)) return true;
+    return false;
   } catch (const UserError&) {
     return false;  // a step overflowed or grew too large
   }

@@ -203,6 +203,21 @@ TEST(IndexAlgebra, DigitsOfANumber) {
   EXPECT_FALSE(s.injective({{Dim(0), Dim(0), mod(x, 4096)}}, {&wrong, 1}));
 }
 
+// The two innermost dims as one number, which is linear, where all four as one are a product of open sizes.
+TEST(IndexAlgebra, TheInnermostDimsAsOneNumber) {
+  Fixture f;
+  f.pool.symbol("s0");  // older than s2, which is then said to be s0 - 2
+  for (const char* fact : {"s1 >= 1", "s2 >= 1", "s2 == s0 - 2"}) f.fact(fact);
+  IndexSpace s = f.space({{"k0", "s1"}, {"k1", "s1"}, {"t", "(s2*3 + 63)//64"}, {"i", "min(64, s2*3 - t*64)"}});
+  const std::vector<Dim> index = f.dims({"k0", "k1", "t*21 + (i + t)//3", "(i + t) % 3"});
+  DimVec shape;
+  for (const Dim size : f.dims({"s1", "s1", "s2", "3"})) shape.push_back(size);
+  const DimVec strides = contiguous_strides(shape);
+  EXPECT_TRUE(s.injective(index, {&strides, 1}));
+  const std::vector<Dim> wrong = f.dims({"k0", "k1", "t*21 + (i + t)//3", "(i + t) % 2"});
+  EXPECT_FALSE(s.injective(wrong, {&strides, 1}));
+}
+
 // The digits of a quotient, in an open radix, add up to it.
 TEST(IndexAlgebra, BoundsOfDigitsThatAddUp) {
   Fixture f;

@@ -198,17 +198,23 @@ void IndexSpace::replace(std::vector<Dim>& index, const std::vector<std::pair<Di
       }));
 }
 
+// Dims tell of themselves, and as digits of one number: all of them, or the innermost ones, whose number may be linear
+// where that of all, times sizes, is not.
 bool IndexSpace::injective(std::span<const Dim> index, std::span<const DimVec> radices) const {
   if (tells_axes(index)) return true;
   return std::ranges::any_of(radices, [&](const DimVec& radix) {
     if (radix.size() != index.size()) return false;
-    try {
-      Dim number = 0;
-      for (size_t d = 0; d < index.size(); ++d) number += index[d] * radix[d];
-      return tells_axes({&number, 1});
-    } catch (const UserError&) {
-      return false;
+    for (size_t first = 0; first + 1 < std::max<size_t>(index.size(), 2); ++first) {
+      try {
+        Dim number = 0;
+        for (size_t d = first; d < index.size(); ++d) number += index[d] * radix[d];
+        std::vector<Dim> told(index.begin(), index.begin() + static_cast<ptrdiff_t>(first));
+        told.push_back(number);
+        if (tells_axes(told)) return true;
+      } catch (const UserError&) {  // beyond counting
+      }
     }
+    return false;
   });
 }
 

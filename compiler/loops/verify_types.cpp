@@ -153,11 +153,12 @@ void ProgramVerifier::sort_types(const Sort& n) {
     if (to == kNone) continue;
     const TensorType& type = buffer(to).type;
     Dtype dtype = to == n.values ? keys.dtype : Dtype::i64;
-    DimVec sizes = keys.sizes;
-    if (n.dim < sizes.size() && type.rank() == sizes.size() &&
-        program_.assumptions.known().proves(le(type.sizes[n.dim], sizes[n.dim])))
-      sizes[n.dim] = type.sizes[n.dim];
-    if (type.sizes != sizes || type.dtype != dtype)
+    bool fits = type.rank() == keys.rank() && type.dtype == dtype;
+    for (size_t d = 0; fits && d < keys.rank(); ++d) {
+      const Dim size = type.sizes[d], whole = keys.sizes[d];
+      fits = size == whole || program_.assumptions.known().proves(d == n.dim ? le(size, whole) : eq(size, whole));
+    }
+    if (!fits)
       report(211, name(to) + " is " + to_string(*program_.context->tensor(type)) + ", and the keys are " +
                       to_string(*program_.context->tensor(keys)));
   }
