@@ -151,9 +151,27 @@ class Fusion {
     const Type &from = type(step.operand), &to = type(step.result);
     if (open_scale_ != kNone || hidden_ || bias_ != kNone || from.dtype != to.dtype || !same(from.sizes(), to.sizes()))
       return false;
+    if (divides && !counts(step.other)) return false;
     const AttentionForms& forms = attention_forms();
     open_scale_ = divides ? make_.call(forms.reciprocal, {Arg::of_value(as_tensor(step.other))}) : step.other;
     return true;
+  }
+
+  // What sizes alone make, or roots of them: 0 or of a reciprocal that every dtype has. That of any other number of the
+  // run may be infinite, which scores of 0 are NaN by, where the quotient is 0.
+  bool counts(ValueId v) const {
+    const AttentionForms& forms = attention_forms();
+    while (graph_.value(v).producer != kNone) {
+      const Node& node = graph_.node(graph_.value(v).producer);
+      const Arg& from = node.args[0];
+      const std::string_view op = node.op->full_name;
+      if (op == forms.number_as_tensor && from.kind == ArgKind::integer) return true;
+      const bool keeps =
+          op == forms.number_as_tensor || op == forms.number_of_tensor || op == forms.cast || op == forms.root;
+      if (!keeps || !from.is_value()) return false;
+      v = from.value();
+    }
+    return false;
   }
 
   // A number, or a tensor of one element, as f64 without dims.

@@ -214,6 +214,7 @@ const AttentionForms& attention_forms() {
                                     .number_as_tensor = "aten.scalar_tensor",
                                     .number_of_tensor = "aten._local_scalar_dense",
                                     .reciprocal = "aten.reciprocal",
+                                    .root = "aten.sqrt",
                                     .unsqueeze = "aten.unsqueeze",
                                     .transpose = "aten.transpose.int",
                                     .expand = "aten.expand",

@@ -24,8 +24,8 @@ const AttentionPatterns& attention_patterns();
 
 // Names of the ops that the replacement is made of.
 struct AttentionForms {
-  std::string_view attention, cast, copy, number_as_tensor, number_of_tensor, reciprocal, unsqueeze, transpose, expand,
-      reshape, view, add, mul, div, where, also, negated;
+  std::string_view attention, cast, copy, number_as_tensor, number_of_tensor, reciprocal, root, unsqueeze, transpose,
+      expand, reshape, view, add, mul, div, where, also, negated;
 };
 const AttentionForms& attention_forms();
 
