@@ -135,10 +135,14 @@ inline constexpr std::string_view kBincountLoops = R"(
   if not is_open(numel(%self)) { $empty = numel(%self) == 0 }
   if $empty { %out[$i] = 0 } else {
     %count = temporary(i64, [])
+    %fine = temporary(bool, [])
     for reduce $i < size(%self, 0) {
       most = reduce maximum(to(%self[$i], i64))
-      %count[] = maximum(most + 1, $minlength)
+      least = reduce minimum(to(%self[$i], i64))
+      %count[] = maximum(most, $minlength - 1) + 1
+      %fine[] = least >= 0
     }
+    check(%fine, "counts no negative values")
     bind(%count, size(%out, 0))
     %out[$i] = 0
     for $i < size(%self, 0) {

@@ -245,10 +245,15 @@ inline constexpr std::string_view kSortLoops =
     LENZ_OF_SCALAR "sort(%self, %out0, %out1, wrap($dim, rank(%self)), $descending, true) }";
 // Eager's binary search, half by half, so that boundaries that are no numbers, or lie out of order, send it where they
 // send eager. It takes as many steps as the longer half may need; one that has ended looks at the first boundary and
-// stays.
+// stays. All of the sorter lies inside, whatever of it the search meets.
 #define LENZ_SEARCH(VALUE, DTYPE, ROW)                                                                    \
   "$n = size(%sorted_sequence, -1) $t = " DTYPE                                                           \
   " if not is_constant($n) { extern() } "                                                                 \
+  "if given($sorter) { %inside = temporary(bool, []) "                                                    \
+  "  for reduce $k in shape(%sorted_sequence) { "                                                         \
+  "    least = reduce minimum($sorter[$k]) most = reduce maximum($sorter[$k]) "                           \
+  "    %inside[] = least >= 0 and most < $n } "                                                           \
+  "  check(%inside, \"sorter index out of range\") } "                                                    \
   "$to_right = $right if given($side) { $to_right = $side == \"right\" or $right } "                      \
   "for $i in shape(%out) {"                                                                               \
   "  $row = " ROW "  x = to(" VALUE                                                                       \
