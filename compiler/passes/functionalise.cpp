@@ -449,7 +449,8 @@ class Functionaliser {
     if (node.op->variant != VariantKind::out) return;
     const Dtype written = graph_.type(node.args[args.size()].value()).dtype;
     if (rule::asks_what_it_writes(functional, written)) {
-      if (graph_.type(args[0].value()).dtype == written) return;
+      const Type& asked = graph_.type(args[0].value());
+      if (asked.dtype == written || is_single(node, numel(asked.sizes()))) return;
       const Keyword dtype{"dtype", Arg::of_dtype(written)};
       const std::string_view conversion = "aten._to_copy";  // op name: the conversion itself
       args[0] = Arg::of_value(call(graph_, before, conversion, {&args[0], 1}, 0, {&dtype, 1}));
@@ -460,6 +461,16 @@ class Functionaliser {
     auto untold = try_infer(graph_, functional, args);
     if (untold && (*untold)[0].type->is_tensor() && (*untold)[0].type->dtype != written)
       args[static_cast<size_t>(dtype)] = Arg::of_dtype(written);
+  }
+
+  bool is_single(const Node& node, Dim count) {
+    if (count.is_constant()) return count.is(1);
+    const Cond single = eq(count, 1);
+    if (!graph_.assumptions.is_open(single)) return graph_.assumptions.decide(single);
+    const Truth known = graph_.assumptions.prove(single);
+    if (known == Truth::unknown)
+      throw Unsupported(node.op->full_name + " asks one element itself and bytes of several: " + to_string(count));
+    return known == Truth::yes;
   }
 
   // A write to the tensors of a list: the functional row gives a list.

@@ -322,7 +322,8 @@ struct Referee::Impl final : NodeMachine {
       if (Arg& told = functional.args[static_cast<size_t>(dtype)]; told.is_none())
         told = Arg::of_dtype(target_dtypes[0]);
     if (target_dtypes.empty()) target_dtypes.push_back(Dtype::i64);  // lists of nothing
-    if (op.variant == VariantKind::out && rule::asks_what_it_writes(*op.base, target_dtypes[0])) {
+    if (op.variant == VariantKind::out && rule::asks_what_it_writes(*op.base, target_dtypes[0]) &&
+        functional.values[functional.args[0].value()]->value.toTensor().numel() != 1) {
       std::vector<Dtype> bytes = {target_dtypes[0]};
       const Outcome converted = run_call(functional.conversion(0, bytes[0]), bytes);
       if (converted.raised) return converted;

@@ -19,7 +19,8 @@ void extremum_pair(Infer& in);    // aminmax
 void value_and_index(Infer& in);  // max.dim, mode, kthvalue: values and i64 indices
 void arg_extremum(Infer& in);     // i64
 void any_all(Infer& in);          // bool, but u8 for u8
-// Whether eager's kernel asks of operands that have become what it writes: bytes.
+// Whether eager's kernel asks of operands that have become what it writes: bytes. It runs but for more than one
+// element: a single one is asked itself.
 bool asks_what_it_writes(const OpDef& op, Dtype written);
 void variance(Infer& in);  // floats; of complex its real type
 void variance_and_mean(Infer& in);
