@@ -164,8 +164,12 @@ TEST_F(RunCommand, ACallThatLibtorchDiesOfIsNamed) {
                            "%y: i64[2, 2] init integers(1, 3, seed=1), %p: i64[2, 2] init "
                            "integers(7, 9, seed=1)) { %t = aten.cat([%y, %p], 1) %r: f32[] = "
                            "aten.ctc_loss(%x, %t, [9, 9], [2, 1]) return %r }");
+  write("rows.lenz",
+        "graph @g(%n: i64[1] init integers(1, 1, seed=1), %x: f32[2]) { %a = aten.mul(%n, 100000) "
+        "%b = aten.mul(%n, -99998) %r = aten.cat([%a, %b]) "
+        "%c: f32[2] = aten.repeat_interleave.self_Tensor(%x, %r, 0, output_size=2) return %c }");
   EXPECT_EQ(run({"--on", "eager"}, "padded.lenz").code, ExitCode::fine) << "nobody reads what pads";
-  for (const char* lost : {"lost.lenz", "counted.lenz", "target.lenz", "label.lenz", "labels.lenz"})
+  for (const char* lost : {"lost.lenz", "counted.lenz", "target.lenz", "label.lenz", "labels.lenz", "rows.lenz"})
     for (const Said& said : {run({"--on", "eager"}, lost), check({"--seeds", "1"}, lost)}) {
       EXPECT_EQ(said.code, ExitCode::not_covered) << lost << said.text;
       EXPECT_THAT(said.text, HasSubstr("goes beyond its memory"));

@@ -31,6 +31,18 @@ bool label_outside(const at::Tensor& log_probs, const at::Tensor& targets, const
   const at::Tensor used = at::arange(targets.size(1)).unsqueeze(0).lt(lengths.reshape({-1, 1}));
   return outside(targets.masked_select(used), labels);
 }
+
+// Where each row goes to is a sum of repeats. Libtorch looks at the last sum, and at a sign when it comes to it: what
+// stands before a negative number is written by then, behind the memory if it is more than all.
+bool repeated_outside(const at::Tensor& repeats, const c10::IValue& output_size, int64_t rows) {
+  if (repeats.dim() > 1 || repeats.numel() == 0 || !at::isIntegralType(repeats.scalar_type(), false)) return false;
+  const at::Tensor each = repeats.to(at::kLong).reshape({-1}), all = each.numel() == 1 ? each.expand({rows}) : each;
+  if (all.numel() == 0 || (output_size.isNone() && each.min().item<int64_t>() < 0)) return false;
+  const at::Tensor ends = all.cumsum(0);
+  const int64_t total = ends[-1].item<int64_t>(), size = output_size.isNone() ? total : output_size.toInt();
+  const at::Tensor beyond = ends.gt(size).logical_or(ends.lt(all));
+  return total == size && all.gt(0).logical_and(beyond).any().item<bool>();
+}
 }  // namespace
 
 TrustedIndices::TrustedIndices() { looking.fetch_add(1, std::memory_order_relaxed); }
@@ -59,6 +71,15 @@ TrustedIndices::Wrong TrustedIndices::of(const std::string& packet) {
   if (packet == "_ctc_loss_backward")  // op name: it writes there too
     return
         [](const auto& operands) { return label_outside(operands[1].toTensor(), operands[2].toTensor(), operands[4]); };
+  if (packet == "repeat_interleave")  // op name: it writes as often as they say
+    return [](const auto& operands) {
+      if (operands.size() == 2) return repeated_outside(operands[0].toTensor(), operands[1], 1);
+      if (!operands[1].isTensor()) return false;  // one number of them all
+      const at::Tensor& self = operands[0].toTensor();
+      const bool flat = operands[2].isNone() || self.dim() == 0;
+      return repeated_outside(operands[1].toTensor(), operands[3],
+                              flat ? self.numel() : self.size(operands[2].toInt()));
+    };
   return nullptr;
 }
 
