@@ -121,13 +121,17 @@ Collected collect(const loops::Program& program, const loops::Kernel& kernel) {
   for (const loops::Node& node : kernel.body->nodes)
     for (const Instr& i : std::get<Nest>(node.is).body)
       if (i.kind == InstrKind::position) own.push_back(i.symbol.node());
+  // Which of a dim's symbols stands first in it hangs on the names of the axes beside them, which no code has.
   auto note_one = [&](Dim d) {
     if (d.is_constant()) return;
+    std::vector<Dim> fresh;
     for_each_symbol(d, [&](const SymNode* s) {
       if (std::ranges::find(own, s) != own.end() || std::ranges::find(seen, s) != seen.end()) return;
       seen.push_back(s);
-      made.arguments.symbols.push_back(Dim(s));
+      fresh.push_back(Dim(s));
     });
+    std::ranges::sort(fresh, [](Dim a, Dim b) { return compare(a, b) < 0; });
+    for (Dim symbol : fresh) made.arguments.symbols.push_back(symbol);
   };
   // Indices are simplified by what is known of symbols, which may name others that are equal.
   const Facts& facts = program.assumptions.known();
