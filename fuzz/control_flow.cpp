@@ -145,10 +145,12 @@ class ControlFlow {
     ValueId v = values[values.size() - 1 - c_.below(std::min<size_t>(values.size(), 3))];
     // Or one that it was given, as it stands: into another's place, where there is another.
     std::vector<ValueId> given;
-    for (const Input& input : s.graph->inputs())
-      if (const Type& t = s.graph->type(input.value);
-          t.is_tensor() && t.dtype == like.dtype && std::ranges::equal(t.sizes(), like.sizes()))
+    for (const Input& input : s.graph->inputs()) {
+      const Type& t = s.graph->type(input.value);
+      const bool resized = input.mutated && std::ranges::find(values, input.value) == values.end();
+      if (!resized && t.is_tensor() && t.dtype == like.dtype && std::ranges::equal(t.sizes(), like.sizes()))
         given.push_back(input.value);
+    }
     if (!given.empty() && c_.below(2) == 0) v = c_.pick(given);
     Sizes sizes;
     for (Dim d : like.sizes()) sizes.push_back(d.constant());
