@@ -7,6 +7,7 @@
 #include "compiler/ops/wants.h"
 #include "compiler/scalar/rounding.h"
 #include "compiler/scalar/scalar.h"
+#include "oracle/binding.h"
 #include "oracle/expanded.h"
 
 namespace lenz::oracle {
@@ -129,6 +130,7 @@ class Analysis {
     if (const ScalarRow* row = node.op->scalar.empty() ? nullptr : find_scalar(node.op->scalar);
         row && row->result != ResultRule::target)
       return through_primitive(node, *row);
+    through_subgraphs(node);
     for (uint16_t i = 0; i < node.result_count; ++i) {
       Demand d = at(node.result(i));
       if (moves(node)) {
@@ -137,6 +139,37 @@ class Analysis {
         through_sums(node, node.result(i), d);
       }
     }
+  }
+
+  // What control flow hands on, as the inputs of each of its sub-graphs: the tensors of its lists, one after another.
+  void through_subgraphs(const Node& node) {
+    SmallVec<ValueId, 8> handed;  // kNone: a number
+    for (const Arg& a : node.arguments()) {
+      if (a.kind == ArgKind::value_list)
+        for (ValueId v : a.value_list()) handed.push_back(v);
+      if (a.kind == ArgKind::arg_list)
+        for (const Arg& e : a.arg_list()) handed.push_back(e.is_value() ? e.value() : kNone);
+      if (a.kind == ArgKind::int_list) handed.resize(handed.size() + a.dim_list().size(), kNone);
+    }
+    for (const Arg& a : node.arguments())
+      if (a.kind == ArgKind::graph) through_subgraph(*graph_->subgraphs[a.graph()], handed);
+  }
+
+  void through_subgraph(const Graph& sub, std::span<const ValueId> handed) {
+    Binding known;
+    const size_t count = std::min(handed.size(), sub.inputs().size());
+    for (size_t i = 0; i < count; ++i) {
+      if (handed[i] == kNone) continue;
+      const Type &inside = sub.type(sub.inputs()[i].value), &outside = graph_->type(handed[i]);
+      if (!inside.is_tensor() || !outside.is_tensor() || outside.rank() < inside.rank()) continue;
+      const size_t sliced = outside.rank() - inside.rank();  // along its first dim
+      for (size_t d = 0; d < inside.rank(); ++d)
+        if (auto size = evaluate(outside.sizes()[sliced + d], sizes_)) known.match(inside.sizes()[d], *size);
+    }
+    const SymValues sizes = known.lookup();
+    const std::vector<Demand> asked = Analysis(sub, sizes).run();
+    for (size_t i = 0; i < count; ++i)
+      if (handed[i] != kNone && !asked[i].hopeless) at(handed[i]).narrow(asked[i]);  // a branch may not be taken
   }
 
   bool moves(const Node& node) const {

@@ -2,7 +2,7 @@
 // they index, sorted sequences, probabilities, what logarithms and divisions are defined for. Rows say it of their own
 // operands (`Domain`, `wants`, the domains of scalar primitives); composites through their definitions. It goes back
 // through views, movement and casts as it is, through elementwise ops by trying ranges on their scalar primitive, and
-// through sums of any kind by sign and number of terms. Sub-graphs are not looked into.
+// through sums of any kind by sign and number of terms, and out of sub-graphs to what they are first handed.
 // Thread-safety: pure functions; as the graph's context, for the graph is cloned.
 #pragma once
 

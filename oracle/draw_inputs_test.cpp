@@ -109,6 +109,37 @@ TEST(DrawInputs, IndicesPointBeyondWhereThatIsAskedFor) {
   EXPECT_EQ(beyond[3], ordinary[3]) << "nothing is indexed by it";
 }
 
+// What sub-graphs ask of what they are handed: a table, its slices, a number of steps of a polynomial.
+TEST(DrawInputs, SubgraphsAskOfWhatTheyAreHanded) {
+  constexpr std::string_view kText = R"(
+graph @g(%c: f32[3, 9], %i: i64[5, 4], %n: i32[4], %p: bool[], %j: i64[6]) {
+  %r, %s = lenz.scan(@step, [%c], [%i], additional=[%n])
+  %t = lenz.cond(%p, @yes, @no, [%c, %j])
+  return %r, %s, %t
+}
+graph @step(%c: f32[s0, s1], %i: i64[4], %n: i32[4]) where s0 in 2..8, s1 in 2..9 {
+  %a = aten.index_select(%c, 1, %i)
+  %l = aten.special_laguerre_polynomial_l(3, %n)
+  %d = aten.clone(%c)
+  return %d, %l
+}
+graph @yes(%c: f32[3, 9], %j: i64[6]) {
+  %a = aten.index_select(%c, 0, %j)
+  return %a
+}
+graph @no(%c: f32[3, 9], %j: i64[6]) {
+  %a = aten.index_select(%c, 0, %j)
+  %b = aten.neg(%a)
+  return %b
+})";
+  for (const Values values : {Values::ordinary, Values::special, Values::sorted}) {
+    const auto lists = drawn(kText, values);
+    expect_within(lists[1], 0, 8);
+    expect_within(lists[2], -64, 64);
+    expect_within(lists[4], 0, 2);
+  }
+}
+
 TEST(DrawInputs, ValuesLieWhereTheirReadersAreDefined) {
   auto lists = drawn(R"(graph @g(%x: f32[64], %y: f32[64], %p: f64[64], %d: f32[8, 8], %n: i32[64], %s: f32[64]) {
     %l = aten.log(%x)
