@@ -182,9 +182,14 @@ struct StandIn {
 };
 // What stands where a node raised: whoever hangs on what it gives tells these apart. What is no number, among floats: a
 // definition that does not ask what eager asks may give that, and 0 times it is not 0.
-constexpr StandIn kStandIns[] = {
-    {0}, {1}, {1, true}, {100}, {std::numeric_limits<double>::infinity()}, {std::numeric_limits<double>::quiet_NaN()}};
-constexpr double kInteger = 2;  // in the place of those, among integers and, of infinity, among eight bits
+constexpr StandIn kStandIns[] = {{0},
+                                 {1},
+                                 {1, true},
+                                 {100},
+                                 {-3},
+                                 {std::numeric_limits<double>::infinity()},
+                                 {std::numeric_limits<double>::quiet_NaN()}};
+constexpr double kInteger = 2;  // in the place of those that a dtype does not have: of integers, of eight bits
 
 // The graph with a stand-in in the place of each result; null if the node does more than give fresh tensors.
 std::unique_ptr<Graph> with_stand_in(const Graph& graph, NodeId raises, const StandIn& stand_in) {
@@ -206,8 +211,9 @@ std::unique_ptr<Graph> with_stand_in(const Graph& graph, NodeId raises, const St
   for (uint16_t i = 0; i < copy.result_count; ++i) {
     const Type& type = other->type(copy.result(i));
     const bool real = is_floating(type.dtype) || is_complex(type.dtype);
-    const bool takes = real && !(std::isinf(stand_in.number) && dtypes::float8.has(type.dtype));
-    const double held = takes || std::isfinite(stand_in.number) ? stand_in.number : kInteger;
+    const bool takes = real ? !(std::isinf(stand_in.number) && dtypes::float8.has(type.dtype))
+                            : std::isfinite(stand_in.number) && (stand_in.number >= 0 || info(type.dtype).is_signed);
+    const double held = takes ? stand_in.number : kInteger;
     const Arg args[] = {other->context().dims(type.sizes()),
                         real ? Arg::of_real(held) : Arg::of_int(static_cast<int64_t>(held))};
     const Keyword as[] = {{"dtype", Arg::of_dtype(type.dtype)}, {"device", Arg::of_device(type.device)}};

@@ -49,6 +49,9 @@ TEST(Needless, NoResultHangsOnTheValue) {
   };
   EXPECT_EQ(ends("  %r = aten.sub.Tensor(%row, %row)\n  return %r\n}\n"), std::pair(Ending::finished, true));
   EXPECT_EQ(ends("  %r = aten.clamp(%row, 1)\n  return %r\n}\n"), std::pair(Ending::raised, false));
+  // The angle of an integer is 0 of what is not below 0.
+  EXPECT_EQ(ends("  %r = aten.angle(%row)\n  return %r\n}\n"), std::pair(Ending::raised, false));
+  EXPECT_EQ(ends("  %r = aten.angle(%row)\n  return %r\n}\n", "u8"), std::pair(Ending::finished, true));
   // 0 times a float is 0 only of what is a number, and nobody says that it gives one.
   const std::string times = "  %r = aten.mul(%row, 0)\n  return %r\n}\n";
   EXPECT_EQ(ends(times), std::pair(Ending::finished, true));

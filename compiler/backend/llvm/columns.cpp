@@ -40,7 +40,7 @@ int work_of(const Instr& i) {
 static std::optional<llvm::Intrinsic::ID> picking(const CpuTarget& target, int bits, int lanes) {
   using namespace llvm;
   const int all = bits * lanes;
-  if (bits == 32 && all == 256 && target.fma && target.vector_bytes >= 32) return Intrinsic::x86_avx2_permd;
+  if (bits == 32 && all == 256 && target.permutes_words()) return Intrinsic::x86_avx2_permd;
   if (!target.avx512 || all > 512 || all < 128) return std::nullopt;
   switch (bits) {
     case 8:

@@ -150,6 +150,7 @@ class KernelEmitter {
   llvm::Value* within(llvm::Value* number, int64_t most);
   llvm::Value* place_at(const Bound& bound, int64_t step);
   std::pair<llvm::Value*, llvm::Value*> ends_of(const Run& run, int64_t step, int64_t begin, int64_t count);
+  static constexpr int64_t kMostBits = 63;  // of a mask in a number of 64, so that it can be shifted by as many
   llvm::Value* bits_of(const Run& run, int64_t step, int64_t begin, int64_t count);
   llvm::Value* as_lanes(llvm::Value* bits);
   llvm::Value* elements_of(const Run& run, int64_t step, int64_t begin);

@@ -86,8 +86,7 @@ V LaneCode::look_up_held(std::span<const double> table, LaneType type, V index) 
   llvm::IRBuilderBase& e = *builder_;
   if (!fills_registers(type)) {
     constexpr int kEight = 8;
-    const bool permutes = target_->fma && target_->vector_bytes >= 32;
-    if (type == LaneType::f32 && permutes && lanes_ % kEight == 0 && index.type == LaneType::i32)
+    if (type == LaneType::f32 && target_->permutes_words() && lanes_ % kEight == 0 && index.type == LaneType::i32)
       return in_pieces(kEight, [&](int first) {
         return make(look_up_by_eights(e, table, slice(index, first, kEight).value), type);
       });

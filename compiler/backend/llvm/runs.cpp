@@ -15,7 +15,6 @@ using loops::Ssa;
 
 namespace {
 constexpr int64_t kMostStep = 1 << 20;
-constexpr int64_t kMostBits = 63;  // which a number of 64 can be shifted by
 
 // Null: it does.
 llvm::Value* both_hold(llvm::IRBuilder<>& b, llvm::Value* x, llvm::Value* y) {

@@ -25,6 +25,8 @@ struct CpuTarget {
   bool masks_as_words = false;      // whether a mask has a lane is told sooner of it in a general register
   bool runs_here = false;
 
+  // Eight words are permuted by as many indices (AVX2).
+  bool permutes_words() const { return fma && vector_bytes >= 32; }
   int lanes(int bytes) const { return vector_bytes / bytes; }  // of elements of so many bytes
   // Equal keys: equal code.
   std::string key() const { return triple + " " + cpu + " " + features + (masks_as_words ? " words" : ""); }

@@ -90,7 +90,6 @@ llvm::Value* KernelEmitter::element_at(BufferId id, const Place& at, int64_t pla
 // lanes, where places lie at one step. What lies between two places is there, whoever's it is. Empty: they do not.
 std::vector<llvm::Value*> KernelEmitter::elements_of_run(const std::vector<int64_t>& places,
                                                          std::span<const int64_t> starts, const Run& run) {
-  constexpr int64_t kMostBits = 63;
   const int64_t step = places[1] - places[0];
   if (places.size() != static_cast<size_t>(lanes_) || step == 0) return {};
   for (size_t k = 1; k < places.size(); ++k)
