@@ -183,7 +183,7 @@ class Comparison {
 
   bool same_node(const Sort& x, const Sort& y) {
     return ref(x.keys, y.keys) && ref(x.values, y.values) && ref(x.indices, y.indices) && x.dim == y.dim &&
-           x.descending == y.descending && x.stable == y.stable;
+           x.descending == y.descending && x.stable == y.stable && same(x.places, y.places);
   }
 
   bool same_node(const Extern& x, const Extern& y) {

@@ -126,8 +126,10 @@ class Interpreter {
         return !to ? 0 : at.empty() ? 1 : to->tensor.sizes()[sort.dim];
       };
       const int64_t values_room = room(values), indices_room = room(indices);
-      for (int64_t i = 0; i < length; ++i) {
-        const auto& [key, from] = items[static_cast<size_t>(i)];
+      const int64_t shown = sort.places.empty() ? length : std::ssize(sort.places);
+      for (int64_t i = 0; i < shown; ++i) {
+        const int64_t place = sort.places.empty() ? i : symbols_.value(sort.places[static_cast<size_t>(i)]);
+        const auto& [key, from] = items.at(static_cast<size_t>(place));
         if (i < values_room) write(*values, move_to(i), key);
         if (i < indices_room) write(*indices, move_to(i), ScalarValue(from));
       }

@@ -222,7 +222,7 @@ TEST(Interpret, SortIsStableWithNanAsTheGreatest) {
     ProgramBuilder p;
     BufferId x = p.input("x", dtype, {2, 4}), v = p.temporary("v", dtype, {2, 4}),
              at = p.temporary("at", Dtype::i64, {2, 4});
-    p.add(Sort{.keys = x, .values = v, .indices = at, .dim = 1, .descending = descending});
+    p.add(Sort{.keys = x, .values = v, .indices = at, .dim = 1, .descending = descending, .places = {}});
     p.output(v);
     p.output(at);
     return run(p, {std::move(keys)});
@@ -240,7 +240,7 @@ TEST(Interpret, SortIsStableWithNanAsTheGreatest) {
 TEST(Interpret, SortOfManyEqualKeysKeepsTheirOrder) {
   ProgramBuilder p;
   BufferId x = p.input("x", Dtype::i64, {100}), at = p.temporary("at", Dtype::i64, {100});
-  p.add(Sort{.keys = x, .values = kNone, .indices = at, .dim = 0, .descending = true});
+  p.add(Sort{.keys = x, .values = kNone, .indices = at, .dim = 0, .descending = true, .places = {}});
   p.output(at);
   Tensor keys(Dtype::i64, {100});
   for (int64_t i = 0; i < 100; ++i) keys.put(i, ScalarValue(i % 3));

@@ -321,6 +321,9 @@ Sort ProgramParser::sort() {
   made.dim = small("the number of the dim");
   made.descending = eat_word("descending");
   made.stable = eat_word("stable");
+  if (eat_word("at")) do
+      made.places.push_back(dim());
+    while (eat(TokenKind::comma));
   if (at_word("from")) made.origin = origin();
   return made;
 }

@@ -337,6 +337,12 @@ class Printer {
     append_int(out, n.dim);
     if (n.descending) out += " descending";
     if (n.stable) out += " stable";
+    std::string_view separator = " at ";
+    for (Dim place : n.places) {
+      out += separator;
+      append_dim(out, place);
+      separator = ", ";
+    }
     origin(n.origin);
   }
 

@@ -167,11 +167,12 @@ struct Nest {
 // What is no nest
 
 // Sorts along one dim. NaN is greater than everything. `indices`, i64, may be none. Results may be shorter along the
-// dim than the keys: then they are the first ones in order.
+// dim than the keys: then they are the first ones in order, or, with `places`, those at these places of the order.
 struct Sort {
   BufferId keys = kNone, values = kNone, indices = kNone;
   uint32_t dim = 0;
   bool descending = false, stable = true;
+  DimVec places;
   uint32_t origin = 0;
 };
 

@@ -392,6 +392,7 @@ void ProgramVerifier::visit(const Nest& n, Scope& scope) {
 
 void ProgramVerifier::visit(const Sort& n, Scope& scope) {
   sort_types(n);
+  for (Dim place : n.places) use(place, scope);
   use_type(n.keys, scope);
   read(n.keys);
   for (BufferId to : {n.values, n.indices}) {

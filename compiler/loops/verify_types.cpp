@@ -149,6 +149,10 @@ void ProgramVerifier::sort_types(const Sort& n) {
   const TensorType& keys = buffer(n.keys).type;
   if (n.dim >= std::max<size_t>(keys.rank(), 1))
     report(112, name(n.keys) + " has " + std::to_string(keys.rank()) + " dims");
+  const Facts& facts = program_.assumptions.known();
+  for (Dim place : n.places)
+    if (n.dim >= keys.rank() || !facts.proves(le(0, place)) || !facts.proves(lt(place, keys.sizes[n.dim])))
+      report(211, "there may be no place " + to_string(place) + " among the keys");
   for (BufferId to : {n.values, n.indices}) {
     if (to == kNone) continue;
     const TensorType& type = buffer(to).type;
@@ -156,7 +160,12 @@ void ProgramVerifier::sort_types(const Sort& n) {
     bool fits = type.rank() == keys.rank() && type.dtype == dtype;
     for (size_t d = 0; fits && d < keys.rank(); ++d) {
       const Dim size = type.sizes[d], whole = keys.sizes[d];
-      fits = size == whole || program_.assumptions.known().proves(d == n.dim ? le(size, whole) : eq(size, whole));
+      if (d != n.dim)
+        fits = size == whole || facts.proves(eq(size, whole));
+      else if (!n.places.empty())
+        fits = size == Dim(std::ssize(n.places));
+      else
+        fits = size == whole || facts.proves(le(size, whole));
     }
     if (!fits)
       report(211, name(to) + " is " + to_string(*program_.context->tensor(type)) + ", and the keys are " +

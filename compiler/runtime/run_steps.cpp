@@ -148,7 +148,9 @@ void Frame::run(const Step& step, const Tape& tape, size_t& inner) {
     void operator()(const Sort& n) const {
       for (BufferId id : step.stores) f.room_for(id);
       auto maybe = [&](BufferId id) { return id == kNone ? Tensor() : f.tensor(id); };
-      sort_lines(f.tensor(n.keys), maybe(n.values), maybe(n.indices), n.dim, n.descending, *f.s_.options.pool);
+      Ints places;
+      for (Dim place : n.places) places.push_back(f.value(place));
+      sort_lines(f.tensor(n.keys), maybe(n.values), maybe(n.indices), n.dim, n.descending, *f.s_.options.pool, places);
     }
     void operator()(const Extern& n) const { f.run_extern(n); }
     void operator()(const Bind& n) const {

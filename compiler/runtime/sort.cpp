@@ -17,9 +17,10 @@ using loops::Tensor;
 namespace {
 
 constexpr int64_t kFewOfMany = 8, kBlock = 64;
-constexpr int64_t kPieces = 8;   // for each worker: who is late is helped out
-constexpr int64_t kMany = 64;    // items for each byte of a key: enough for its counts
-constexpr int64_t kShort = 160;  // to compare each with each takes less time than to guess wrong which is less
+constexpr size_t kFewItems = 12;  // so many are in order before a pivot is found
+constexpr int64_t kPieces = 8;    // for each worker: who is late is helped out
+constexpr int64_t kMany = 64;     // items for each byte of a key: enough for its counts
+constexpr int64_t kShort = 160;   // to compare each with each takes less time than to guess wrong which is less
 
 // Numbers in the order of keys: -0 is 0, NaN is the greatest.
 uint64_t order_of(double x) {
@@ -175,6 +176,34 @@ void sort_by_counts(Room<Item>& room) {
   std::swap(room.items, room.others);
 }
 
+// The item that belongs at a place comes there, lesser ones before it and greater ones behind it. Comparisons decide no
+// branches, for these would be guessed wrong every other time; after too many bad pivots the library goes on.
+template <class Item>
+void put_in_place(std::span<Item> items, size_t place) {
+  for (int rounds = 2 * static_cast<int>(std::bit_width(items.size())); rounds > 0 && items.size() > kFewItems;
+       --rounds) {
+    if (place == 0) return std::swap(items.front(), *std::ranges::min_element(items, std::less<>()));
+    if (place + 1 == items.size()) return std::swap(items.back(), *std::ranges::max_element(items, std::less<>()));
+    Item &first = items.front(), &middle = items[items.size() / 2], &last = items.back();
+    if (middle < first) std::swap(middle, first);
+    if (last < first) std::swap(last, first);
+    std::swap(first, last < middle ? last : middle);
+    const Item pivot = first;
+    size_t less = 0;
+    for (size_t i = 1; i < items.size(); ++i) {
+      const Item next = items[i];
+      items[i] = items[less + 1];
+      items[less + 1] = next;
+      less += next < pivot;
+    }
+    std::swap(items.front(), items[less]);
+    if (place == less) return;
+    items = place < less ? items.first(less) : items.subspan(less + 1);
+    if (place > less) place -= less + 1;
+  }
+  std::ranges::nth_element(items, items.begin() + static_cast<ptrdiff_t>(place), std::less<>());
+}
+
 // Its first `count` items in order. Where these are few of many, the others are only compared with the last of them.
 template <class Item, class Key>
 void first_in_order(const Line& line, int64_t count, Room<Item>& room, const Key& key_at) {
@@ -216,30 +245,68 @@ void first_in_order(const Line& line, int64_t count, Room<Item>& room, const Key
     room.others.resize(items.size());
     if (sort_by_bytes<Item>(items, room.others).data() != items.data()) std::swap(items, room.others);
   } else if (count < line.length) {
-    std::ranges::nth_element(items, items.begin() + count, std::less<>());
+    put_in_place<Item>(items, static_cast<size_t>(count));
     std::ranges::sort(items.begin(), items.begin() + count, std::less<>());
   } else {
     std::ranges::sort(items, std::less<>());
   }
 }
 
-void first_in_order(Dtype dtype, const Line& line, int64_t count, Room<NarrowItem>& room) {
+// Its items at places of the order, in the order of the places.
+template <class Item, class Key>
+void at_places(const Line& line, std::span<const int64_t> places, Room<Item>& room, const Key& key_at) {
+  const int64_t last = std::ranges::max(places);
+  if ((last + 1) * kFewOfMany <= line.length) {
+    first_in_order(line, last + 1, room, key_at);
+  } else {
+    using Number = decltype(key_at(line.first));
+    const Number flip = line.descending ? ~Number{0} : Number{0};
+    room.items.resize(static_cast<size_t>(line.length));
+    for (int64_t i = 0; i < line.length; ++i)
+      room.items[static_cast<size_t>(i)] = Item{static_cast<Number>(key_at(line.at(i)) ^ flip), i};
+    // From the least place to the greatest: what lies behind one of them is all that the next one can be of.
+    for (int64_t done = 0; done <= last;) {
+      int64_t next = last;
+      for (int64_t p : places)
+        if (p >= done) next = std::min(next, p);
+      put_in_place(std::span(room.items).subspan(static_cast<size_t>(done)), static_cast<size_t>(next - done));
+      done = next + 1;
+    }
+  }
+  room.others.clear();
+  for (int64_t p : places) room.others.push_back(room.items[static_cast<size_t>(p)]);
+  std::swap(room.items, room.others);
+}
+
+// What of a line is wanted: its first `count`, or what belongs at the places.
+struct Wanted {
+  int64_t count;
+  std::span<const int64_t> places;
+};
+
+template <class Item, class Key>
+void wanted_in_order(const Line& line, const Wanted& wanted, Room<Item>& room, const Key& key_at) {
+  if (wanted.places.empty()) return first_in_order(line, wanted.count, room, key_at);
+  at_places(line, wanted.places, room, key_at);
+}
+
+void wanted_in_order(Dtype dtype, const Line& line, const Wanted& wanted, Room<NarrowItem>& room) {
   switch (dtype) {
-    case Dtype::f32: return first_in_order(line, count, room, KeyOf<float>());
-    case Dtype::i32: return first_in_order(line, count, room, KeyOf<int32_t>());
-    case Dtype::i16: return first_in_order(line, count, room, KeyOf<int16_t>());
-    case Dtype::i8: return first_in_order(line, count, room, KeyOf<int8_t>());
-    case Dtype::u8: return first_in_order(line, count, room, KeyOf<uint8_t>());
-    case Dtype::b8: return first_in_order(line, count, room, KeyOf<Truth>());
-    case Dtype::f16: return first_in_order(line, count, room, KeyOf<Half<0x7c00>>());
-    default: return first_in_order(line, count, room, KeyOf<Half<0x7f80>>());
+    case Dtype::f32: return wanted_in_order(line, wanted, room, KeyOf<float>());
+    case Dtype::i32: return wanted_in_order(line, wanted, room, KeyOf<int32_t>());
+    case Dtype::i16: return wanted_in_order(line, wanted, room, KeyOf<int16_t>());
+    case Dtype::i8: return wanted_in_order(line, wanted, room, KeyOf<int8_t>());
+    case Dtype::u8: return wanted_in_order(line, wanted, room, KeyOf<uint8_t>());
+    case Dtype::b8: return wanted_in_order(line, wanted, room, KeyOf<Truth>());
+    case Dtype::f16: return wanted_in_order(line, wanted, room, KeyOf<Half<0x7c00>>());
+    default: return wanted_in_order(line, wanted, room, KeyOf<Half<0x7f80>>());
   }
 }
-void first_in_order(Dtype dtype, const Line& line, int64_t count, Room<WideItem>& room) {
+void wanted_in_order(Dtype dtype, const Line& line, const Wanted& wanted, Room<WideItem>& room) {
   switch (dtype) {
-    case Dtype::f64: return first_in_order(line, count, room, KeyOf<double>());
-    case Dtype::i64: return first_in_order(line, count, room, KeyOf<int64_t>());
-    default: return first_in_order(line, count, room, KeyOfAny{dtype});
+    case Dtype::f64: return wanted_in_order(line, wanted, room, KeyOf<double>());
+    case Dtype::i64: return wanted_in_order(line, wanted, room, KeyOf<int64_t>());
+    default: return wanted_in_order(line, wanted, room, KeyOfAny{dtype});
   }
 }
 bool has_short_keys(Dtype dtype) {
@@ -266,7 +333,8 @@ void of_bytes(int64_t bytes, const F& f) {
 }
 
 template <class Item>
-void sort_in(const Tensor& keys, Tensor values, Tensor indices, uint32_t dim, bool descending, Pool& pool) {
+void sort_in(const Tensor& keys, Tensor values, Tensor indices, uint32_t dim, bool descending, Pool& pool,
+             std::span<const int64_t> places) {
   Ints heads = keys.sizes();
   if (keys.rank() > 0) heads[dim] = 1;
   const Tensor lines = keys.view(heads, keys.strides(), keys.offset());
@@ -274,6 +342,7 @@ void sort_in(const Tensor& keys, Tensor values, Tensor indices, uint32_t dim, bo
   auto step = [&](const Tensor& t) { return t && t.rank() > 0 ? t.strides()[dim] : 0; };
   auto room = [&](const Tensor& t) { return !t ? 0 : t.rank() > 0 ? t.sizes()[dim] : 1; };
   const int64_t of_values = room(values), of_indices = room(indices);
+  const Wanted wanted{std::max(of_values, of_indices), places};
   const int64_t value_step = values ? step(values) * values.item_bytes() : 0;
   const int64_t index_step = indices ? step(indices) * indices.item_bytes() : 0;
   std::vector<Room<Item>> rooms(static_cast<size_t>(pool.workers()));
@@ -282,7 +351,7 @@ void sort_in(const Tensor& keys, Tensor values, Tensor indices, uint32_t dim, bo
     const std::vector<Item>& items = own.items;
     const Ints at = lines.coordinates(number);
     const Line from{keys.element(keys.address(at)), step(keys) * keys.item_bytes(), length, descending};
-    first_in_order(keys.dtype(), from, std::max(of_values, of_indices), own);
+    wanted_in_order(keys.dtype(), from, wanted, own);
     const int64_t to_value = values ? values.address(at) : 0, to_index = indices ? indices.address(at) : 0;
     auto put = [&]<class T>(T) {
       std::byte* to = values.element(to_value);
@@ -305,11 +374,12 @@ void sort_in(const Tensor& keys, Tensor values, Tensor indices, uint32_t dim, bo
 
 }  // namespace
 
-void sort_lines(const Tensor& keys, Tensor values, Tensor indices, uint32_t dim, bool descending, Pool& pool) {
+void sort_lines(const Tensor& keys, Tensor values, Tensor indices, uint32_t dim, bool descending, Pool& pool,
+                std::span<const int64_t> places) {
   if (keys.numel() == 0) return;
   if (has_short_keys(keys.dtype()) && keys.numel() <= NarrowItem::kMost)
-    return sort_in<NarrowItem>(keys, values, indices, dim, descending, pool);
-  sort_in<WideItem>(keys, values, indices, dim, descending, pool);
+    return sort_in<NarrowItem>(keys, values, indices, dim, descending, pool, places);
+  sort_in<WideItem>(keys, values, indices, dim, descending, pool, places);
 }
 
 }  // namespace lenz::runtime

@@ -92,5 +92,37 @@ TEST(Sort, TheFirstFewAreThoseOfTheWhole) {
         }
 }
 
+TEST(Sort, WhatBelongsAtPlacesIsThatOfTheWhole) {
+  const auto pool = make_pool(1);
+  for (Dtype dtype : kSorted)
+    for (int64_t length : {1, 5, 64, 1000})
+      for (bool descending : {false, true}) {
+        Tensor keys(dtype, {length}), values(dtype, {length}), indices(Dtype::i64, {length});
+        for (int64_t i = 0; i < length; ++i) keys.put(i, number(dtype, i));
+        sort_lines(keys, values, indices, 0, descending, *pool);
+        for (const loops::Ints& places : {loops::Ints{length - 1, (length - 1) / 2}, loops::Ints{0},
+                                          loops::Ints{length / 3, length / 3, length / 2, length / 16}}) {
+          Tensor some(dtype, {std::ssize(places)}), from(Dtype::i64, {std::ssize(places)});
+          sort_lines(keys, some, from, 0, descending, *pool, places);
+          for (int64_t i = 0; i < std::ssize(places); ++i) {
+            const int64_t place = places[static_cast<size_t>(i)];
+            ASSERT_EQ(from.get(loops::Ints{i}).integer(), indices.get(loops::Ints{place}).integer());
+            ASSERT_EQ(std::memcmp(some.element(i), values.element(place), static_cast<size_t>(some.item_bytes())), 0);
+          }
+        }
+      }
+}
+
+// Of pivots that are always bad the library's own selection is called.
+TEST(Sort, WhatBelongsAtAPlaceIsFoundAmongBadPivots) {
+  const auto pool = make_pool(1);
+  constexpr int64_t kLength = 4000;
+  Tensor keys(Dtype::i64, {kLength}), middle(Dtype::i64, {1});
+  for (int64_t i = 0; i < kLength; ++i) keys.put(i, ScalarValue(i < kLength / 2 ? 2 * i : 2 * (kLength - i) - 1));
+  const loops::Ints places{kLength / 2};
+  sort_lines(keys, middle, {}, 0, false, *pool, places);
+  EXPECT_EQ(middle.get(loops::Ints{0}).integer(), kLength / 2);
+}
+
 }  // namespace
 }  // namespace lenz::runtime

@@ -44,5 +44,55 @@ TEST(ShortSorts, LeaveWhatOthersSee) {
               testing::AllOf(testing::HasSubstr("%v: f32[5, 40]"), testing::HasSubstr("%i: i64[5, 3]")));
 }
 
+// `size` open or not: the last of each column and the one in the middle, and where it was.
+std::string middle(const std::string& size, const std::string& shown) {
+  return "loops @middle where s0 in 9..99 {\n  input %n: int s0\n  input %x: f32[" + size +
+         ", 3] placed\n  temp %v: f32[" + size + ", 3]\n  temp %i: i64[" + size +
+         ", 3]\n  temp %y: f32[3] placed\n  temp %z: i64[3] placed\n  sort %v, %i = %x dim 0 stable\n"
+         "  for i0 < 3 {\n    %0 = load %v[" +
+         size + " - 1, i0]\n    %1 = load %v[" + size + "//2, i0]\n    %2 = add.f32 %0, %1\n    %3 = load %i[" + size +
+         "//2, i0]\n    store %y[i0] = %2\n    store %z[i0] = %3\n  }\n  return %y, %z" + shown + "\n}\n";
+}
+
+TEST(ShortSorts, GiveWhatIsReadAtPlaces) {
+  for (const std::string size : {"40", "s0"})
+    for (const std::string shown : {"", ", %v: f32[1, 3]", ", %i: i64[3]"}) {
+      loops::Program program = loops::parse_program(middle(size, shown), op_table());
+      loops::Tensor x(Dtype::f32, {40, 3});
+      for (int64_t i = 0; i < x.numel(); ++i) x.put(i, ScalarValue(static_cast<double>(i * 37 % 23)));
+      const std::vector<loops::InputValue> inputs{int64_t{40}, x};
+      const loops::Results before = loops::interpret(program, inputs);
+      shorten_sorts(program);
+      const std::string text = loops::print(program);
+      EXPECT_THAT(text, testing::HasSubstr(shown.empty() ? " stable at " : " stable at 0, "));
+      EXPECT_THAT(text, testing::HasSubstr(shown.empty() ? "%v: f32[2, 3]" : "%v: f32[3, 3]"));
+      EXPECT_EQ(loops::print(loops::parse_program(text, op_table())), text);
+      loops::require_valid(program, "the test");
+      const loops::Results after = loops::interpret(program, inputs);
+      for (size_t output = 0; output < after.outputs.size(); ++output)
+        for (int64_t i = 0; i < 3; ++i) {
+          const ScalarValue a = before.outputs[output].tensor.at(i), b = after.outputs[output].tensor.at(i);
+          EXPECT_EQ(a.kind() == ScalarKind::integer ? static_cast<double>(a.integer()) : a.real(),
+                    b.kind() == ScalarKind::integer ? static_cast<double>(b.integer()) : b.real())
+              << output << " at " << i;
+        }
+    }
+}
+
+TEST(ShortSorts, LeaveWhatAnOutputShowsMoreOf) {
+  loops::Program program = loops::parse_program(middle("40", ", %v: f32[2, 3]"), op_table());
+  shorten_sorts(program);
+  EXPECT_THAT(loops::print(program), testing::Not(testing::HasSubstr(" at ")));
+}
+
+// A place that may not be there is no place of a sort's.
+TEST(ShortSorts, HavePlacesInsideTheKeys) {
+  const std::string text =
+      "loops @g {\n  input %x: f32[5] placed\n  temp %v: f32[1] placed\n  sort %v, none = %x dim 0 stable at 5\n"
+      "  return %v\n}\n";
+  EXPECT_THAT([&] { loops::require_valid(loops::parse_program(text, op_table()), "the test"); },
+              testing::ThrowsMessage<InternalError>(testing::HasSubstr("no place 5 among the keys")));
+}
+
 }  // namespace
 }  // namespace lenz::schedule

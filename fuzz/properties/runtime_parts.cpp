@@ -57,10 +57,13 @@ struct Lines {
   Ints sizes, room;  // room: of what is written, which may be shorter lines
   uint32_t dim;
   bool descending;
+  Ints places;  // of the order, of which results are made; else of its first ones
 
+  int64_t place(int64_t i) const { return places.empty() ? i : places[static_cast<size_t>(i)]; }
   std::string text() const {
     return std::string(name(dtype)) + loops::to_string(sizes) + " to " + loops::to_string(room) + ", dim " +
-           std::to_string(dim) + (descending ? ", descending" : "");
+           std::to_string(dim) + (descending ? ", descending" : "") +
+           (places.empty() ? "" : ", at " + loops::to_string(places));
   }
 };
 
@@ -86,6 +89,10 @@ Lines draw_lines(Chooser& choose) {
   made.room = made.sizes;
   if (length > 0 && choose.flip()) made.room[made.dim] = choose.between(1, choose.flip() ? length : 1 + length / 10);
   made.descending = choose.flip();
+  if (length > 0 && choose.chance(1, 3)) {
+    made.room[made.dim] = choose.between(1, 4);
+    for (int64_t i = 0; i < made.room[made.dim]; ++i) made.places.push_back(choose.between(0, length - 1));
+  }
   return made;
 }
 
@@ -118,8 +125,8 @@ std::string difference(const Lines& lines, const Tensor& keys, const Sorted& got
       const ScalarValue &x = all[static_cast<size_t>(a)], &y = all[static_cast<size_t>(b)];
       return lines.descending ? less(y, x) : less(x, y);
     });
-    for (int64_t i = 0; i < std::min(room, length); ++i) {
-      const int64_t wanted = order[static_cast<size_t>(i)];
+    for (int64_t i = 0; i < (lines.places.empty() ? std::min(room, length) : room); ++i) {
+      const int64_t wanted = order[static_cast<size_t>(lines.place(i))];
       const Ints from = place(wanted), to = place(i);
       const bool found = got.indices.get(to).integer() == wanted;
       const bool same = std::memcmp(got.values.element(got.values.address(to)), keys.element(keys.address(from)),
@@ -134,9 +141,11 @@ std::string difference(const Lines& lines, const Tensor& keys, const Sorted& got
 
 std::string program_of(const Lines& lines) {
   const std::string of(name(lines.dtype)), keys = loops::to_string(lines.sizes), room = loops::to_string(lines.room);
+  std::string at;
+  for (int64_t place : lines.places) at += (at.empty() ? " at " : ", ") + std::to_string(place);
   return "loops @g {\n  input %x: " + of + keys + " placed\n  temp %v: " + of + room + " placed\n  temp %i: i64" +
          room + " placed\n  sort %v, %i = %x dim " + std::to_string(lines.dim) +
-         (lines.descending ? " descending" : "") + " stable\n  return %v, %i\n}\n";
+         (lines.descending ? " descending" : "") + " stable" + at + "\n  return %v, %i\n}\n";
 }
 }  // namespace
 
@@ -149,7 +158,7 @@ std::string wrongly_sorted(Chooser& choose) {
   for (int64_t i = 0; i < filled.numel(); ++i) filled.put(i, some_key(lines.dtype, choose, most));
   const auto pool = runtime::make_pool(static_cast<int>(choose.between(1, 2)));
   Sorted native{fresh(lines.dtype, lines.room, choose), fresh(Dtype::i64, lines.room, choose)};
-  runtime::sort_lines(keys, native.values, native.indices, lines.dim, lines.descending, *pool);
+  runtime::sort_lines(keys, native.values, native.indices, lines.dim, lines.descending, *pool, lines.places);
   if (std::string text = difference(lines, keys, native, "the runtime"); !text.empty()) return text;
 
   constexpr int64_t kMost = 600;
