@@ -217,9 +217,17 @@ void IndexSpace::rebuild(const std::vector<Axis>& axes, const std::vector<std::p
 }
 
 bool IndexSpace::mergeable(size_t axis, Dim index) const {
-  const Dim simple = simplify(index);
-  if (!mentions(simple, axes_[axis].symbol) && !mentions(simple, axes_[axis + 1].symbol)) return true;
-  auto form = linear(simple);
+  // What neither of them moves may be anything: quotients of axes around them, say.
+  Dim moved = 0;
+  try {
+    const DimParts sum = terms_of(simplify(index));
+    for (size_t i = 0; i < sum.operands.size(); ++i)
+      if (mentions(sum.operands[i], axes_[axis].symbol) || mentions(sum.operands[i], axes_[axis + 1].symbol))
+        moved += sum.coefficients[i] * sum.operands[i];
+  } catch (const UserError&) {  // an overflow
+    return false;
+  }
+  auto form = linear(moved);
   if (!form) return false;
   Dim jump = form->coefficients[axis + 1] * axes_[axis + 1].extent;
   return form->coefficients[axis] == jump || proves(eq(form->coefficients[axis], jump));

@@ -174,6 +174,35 @@ TEST(IndexAlgebraProperty, LinearFormsAndStrides) {
   EXPECT_GT(linear, kSpaces / 3);
 }
 
+// Where two axes may be made one, places of the joint axis are steps of one length.
+TEST(IndexAlgebraProperty, MergeableAxes) {
+  size_t merged = 0;
+  for_spaces(kSpaces, [&](RandomSpace& s, Chooser& c) {
+    if (s.axes.size() < 2) return;
+    const size_t k = c.below(s.axes.size() - 1);
+    Dim index = parse_dim(s.index(c), s.pool);
+    if (c.flip())
+      index += parse_dim(s.axes[k], s.pool) * s.space->axes()[k + 1].extent + parse_dim(s.axes[k + 1], s.pool);
+    if (!s.space->mergeable(k, index)) return;
+    ++merged;
+    std::map<std::vector<int64_t>, std::map<int64_t, int64_t>> lines;  // by the other coordinates: values by place
+    for (const Values& at : s.points) {
+      std::vector<int64_t> others;
+      for (size_t d = 0; d < s.axes.size(); ++d)
+        if (d != k && d != k + 1) others.push_back(at.at(s.axes[d]));
+      const int64_t place = at.at(s.axes[k]) * s.value(s.space->axes()[k + 1].extent, at) + at.at(s.axes[k + 1]);
+      lines[others][place] = s.value(index, at);
+    }
+    for (const auto& [others, line] : lines) {
+      const auto [first, from] = *line.begin();
+      const auto [last, to] = *line.rbegin();
+      for (const auto& [place, value] : line)
+        EXPECT_EQ((value - from) * (last - first), (to - from) * (place - first)) << to_string(index);
+    }
+  });
+  EXPECT_GT(merged, kSpaces / 10);
+}
+
 TEST(IndexAlgebraProperty, InjectivityAndCoverage) {
   size_t proven = 0, covered = 0, counted = 0;
   for_spaces(

@@ -322,6 +322,10 @@ TEST(IndexAlgebra, StridesAndAxes) {
   EXPECT_TRUE(s.mergeable(1, f.dim("i1*4 + i2")));
   EXPECT_FALSE(s.mergeable(1, f.dim("i1*5 + i2")));
   EXPECT_TRUE(s.mergeable(0, f.dim("7")));
+  EXPECT_TRUE(s.mergeable(1, f.dim("i0//2*s0 + i1*4 + i2")));
+  EXPECT_TRUE(s.mergeable(1, f.dim("i0 % 3 + i0*i0")));
+  EXPECT_FALSE(s.mergeable(1, f.dim("i0//2*s0 + i1*4 + i2//2")));
+  EXPECT_FALSE(s.mergeable(1, f.dim("i0*i1*4 + i0*i2 + i1*4 + i2")));
   f.fact("s0 >= 2");
   IndexSpace t = f.space({{"i0", "s0"}, {"i1", "s1"}, {"i2", "4"}});
   EXPECT_EQ(t.order_by_stride(address), (std::vector<size_t>{1, 2, 0}));
