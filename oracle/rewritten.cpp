@@ -145,6 +145,14 @@ Execution with_true_as_one(Execution e) {
     }
   return e;
 }
+
+// A pass gives the right root of a number; the library that eager asks is an ulp away for some, on some processors.
+size_t roots(const Graph& graph) {
+  size_t count = 0;
+  for (const auto& sub : graph.subgraphs) count += roots(*sub);
+  graph.for_each_node([&](NodeId id) { count += graph.node(id).op->scalar == "sqrt"; });  // op name: the one that is so
+  return count;
+}
 }  // namespace
 
 std::optional<Mismatch> Rewritten::differs(const Graph& made, const Execution& got) {
@@ -152,7 +160,8 @@ std::optional<Mismatch> Rewritten::differs(const Graph& made, const Execution& g
   auto mismatch = trial_.differs(got);
   if (mismatch && (eager_is_at_fault() || rounds_by_layout(made) || rounds_in_place(trial_.graph()) ||
                    looks_at_bools(trial_.graph()) || shows_signs_of_nan(trial_.graph()) ||
-                   shows_what_was_never_set(trial_.graph()) || trial_.hangs_on_signs_of_zero(got)))
+                   shows_what_was_never_set(trial_.graph()) || roots(made) < roots(trial_.graph()) ||
+                   trial_.hangs_on_signs_of_zero(got)))
     mismatch = beyond_bounds(got);
   return mismatch && mismatch->rung == Rung::bound && known_of(made, got) ? std::nullopt : mismatch;
 }
