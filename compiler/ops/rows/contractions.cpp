@@ -229,7 +229,9 @@ void composed(RowSink& t) {
       return aten.reshape(%z, concat($rows, $columns))
     }
     %x = aten.reshape(%x, concat(shape(%x), list($b, 1)))
-    return aten.sum(aten.mul(%x, %y), range($a, $a + $n), dtype=dtype(%self)))",
+    %products = aten.mul(%x, %y)
+    if $n == 0 { return %products }
+    return aten.sum(%products, range($a, $a + $n), dtype=dtype(%self)))",
                                                                                                      row));
   row.flow = {};
   row.variants = {};
