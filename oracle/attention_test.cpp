@@ -17,6 +17,9 @@ class AttentionWriter {
  public:
   explicit AttentionWriter(uint64_t seed) : choose_(seed) {}
 
+  // The reciprocal of a number that only a run knows may be infinite: such scores stay as they are written.
+  bool divided_by_the_runs() const { return divided_by_the_runs_; }
+
   std::string write() {
     dtype_ = choose_.any_of<std::string>({"f32", "f32", "f64", "f16", "bf16"});
     bool flat = choose_.chance(1, 4);  // batches of matrices
@@ -144,7 +147,9 @@ class AttentionWriter {
         std::string n = "n" + std::to_string(steps_);
         input(n, "f64", "");
         node(n + "f: float", "aten._local_scalar_dense(%" + n + ")");
-        return step((choose_.flip() ? "aten.mul(%s, %" : "aten.div(%s, %") + n + "f)");
+        if (choose_.flip()) return step("aten.mul(%s, %" + n + "f)");
+        divided_by_the_runs_ = true;
+        return step("aten.div(%s, %" + n + "f)");
       }
       case 1: return step("aten.div(%s, 2.5)");
       case 2: return step("aten.mul(%s, -0.5)");
@@ -210,6 +215,7 @@ class AttentionWriter {
 
   RandomChooser choose_;
   std::string dtype_, batch_, mask_batch_, inputs_, nodes_, query_ = "q", finish_, hidden_;
+  bool divided_by_the_runs_ = false;
   bool wide_ = false, turned_ = false;  // turned: scores are counted by keys, then by queries
   size_t steps_ = 0;
 };
@@ -224,12 +230,16 @@ TEST(Attention, IsOneOpHoweverItIsWritten) {
   size_t refused = 0, left = 0;
   constexpr uint64_t kGraphs = 600;
   for (uint64_t seed = 0; seed < kGraphs; ++seed) {
-    std::string text = AttentionWriter(seed).write();
+    AttentionWriter writer(seed);
+    std::string text = writer.write();
     auto graph = parse_graph(text, op_table());
     auto lines = select_passes("attention");
     auto made = graph->clone();
     run_passes(*made, lines, checked_options());
-    left += fused(*made) != 1;
+    if (writer.divided_by_the_runs())
+      EXPECT_EQ(fused(*made), 0u) << text;
+    else
+      left += fused(*made) != 1;
     GraphCheckOptions options;
     options.seeds = 2;
     options.first_seed = seed;
