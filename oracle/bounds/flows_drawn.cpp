@@ -236,7 +236,7 @@ Outcome flow_random(FlowContext& in, const Call& call) {
   // A zero that a definition computes, of an operand that is none, was rounded to it: who fuses keeps it wider.
   const OpDef& row = call.op->base ? *call.op->base : *call.op;
   auto may_be_rounded = [&](const at::Tensor& wide) {
-    const at::Tensor some = wide.ne(0);
+    at::Tensor some = wide.ne(0);
     if (!row.sampling.empty() || narrow.empty() || !narrow[0] || !narrow[0]->value.isTensor()) return some;
     const at::Tensor operand = narrow[0]->value.toTensor();
     return operand.sizes() == wide.sizes() ? some.logical_or(operand.ne(0)) : some;

@@ -24,7 +24,8 @@ class KeyWriter {
       : program_(program), pool_(program.context->syms), kernel_(kernel), arguments_(arguments) {}
 
   std::string run() {
-    for (Dim symbol : arguments_.symbols) add(reinterpret_cast<uintptr_t>(symbol.node()));  // in an order by the names of sizes
+    for (Dim symbol : arguments_.symbols)
+      add(reinterpret_cast<uintptr_t>(symbol.node()));  // in an order by the names of sizes
     add(arguments_.symbols.size());
     for (const Axis& a : kernel_.axes) own(a.symbol);
     axes(kernel_.axes);
