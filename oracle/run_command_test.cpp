@@ -181,6 +181,16 @@ TEST_F(RunCommand, ACallThatLibtorchDiesOfIsNamed) {
   EXPECT_EXIT(dies(), testing::ExitedWithCode(static_cast<int>(ExitCode::not_covered)), "dies of it, in aten.op");
 }
 
+TEST_F(RunCommand, WhatLiesOnMetaHasNoElements) {
+  write("meta.lenz", "graph @g(%x: f32[4]) { %c = aten._to_copy(%x, device=meta) return %c }");
+  const Said ran = run({"--on", "eager"}, "meta.lenz");
+  EXPECT_EQ(ran.code, ExitCode::fine) << ran.text;
+  EXPECT_THAT(ran.text, HasSubstr("on meta: it has no elements"));
+  const Said checked = check({"--seeds", "1"}, "meta.lenz");
+  EXPECT_EQ(checked.code, ExitCode::not_covered) << checked.text;
+  EXPECT_THAT(checked.text, HasSubstr("no elements to be compared"));
+}
+
 TEST_F(RunCommand, WhatCannotBeCompiledNamesWhatRunsItInstead) {
   write("lists.lenz", "graph @g(%l: [f32[4], f32[4]]) { %s = aten.stack(%l) return %s }");
   for (const char* on : {"llvm", "interp"}) {

@@ -175,6 +175,7 @@ std::string without_signed_nan(std::string text) {
 
 std::string to_text(const RunValue& value) {
   if (!value) return "none";
+  if (value->value.isTensor() && tensor_of(value).is_meta()) return "on meta: it has no elements";
   std::ostringstream text;
   if (!value->value.isTensor() || !tensor_of(value).is_complex()) {
     text << value->value;
@@ -222,11 +223,15 @@ bool plainly_is(const Type& claimed, const RunValue& value) {
 
 namespace {
 // Whether its elements lie in memory as they are, one behind the other.
+void require_elements(const at::Tensor& t) {
+  if (t.is_meta()) throw Unsupported("what lies on meta has no elements to be compared");
+}
 bool lies_plainly(const at::Tensor& t) { return t.is_contiguous() && !t.is_conj() && !t.is_neg(); }
 }  // namespace
 
 std::vector<std::byte> elements_of(const RunValue& tensor) {
   at::Tensor t = tensor_of(tensor);
+  require_elements(t);
   if (!lies_plainly(t)) {
     at::NoGradGuard no_grad;
     t = t.detach().resolve_conj().resolve_neg();
@@ -239,6 +244,8 @@ std::vector<std::byte> elements_of(const RunValue& tensor) {
 
 bool plainly_same_elements(const RunValue& a, const RunValue& b) {
   const at::Tensor &x = tensor_of(a), &y = tensor_of(b);
+  require_elements(x);
+  require_elements(y);
   if (x.scalar_type() != y.scalar_type() || x.nbytes() != y.nbytes() || !lies_plainly(x) || !lies_plainly(y))
     return false;
   return x.nbytes() == 0 || std::memcmp(x.const_data_ptr(), y.const_data_ptr(), x.nbytes()) == 0;
