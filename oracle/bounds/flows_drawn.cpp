@@ -123,20 +123,22 @@ bool draws_by_functions(const OpDef& op) {
   return draw && (draw->kind == Draw::normal || draw->kind == Draw::log_normal || draw->kind == Draw::exponential ||
                   draw->kind == Draw::cauchy);
 }
-// By how much more the last places of a normal number z show in exp(mean + deviation z): deviation (|z| + 1) times.
-at::Tensor spread_by_exponential(const Call& call, const at::Tensor& drawn) {
+// What 32 last places of what is drawn by functions come to, in units. Those of the normal number z, and roundings of
+// mean + deviation z, show in the exponential as so many parts of itself.
+at::Tensor places_by_functions(const Call& call, const at::Tensor& drawn) {
   const OpDef& op = *call.op;
   auto draw = draw_of(op.variant == VariantKind::functional ? op : *op.base);
-  if (draw->kind != Draw::log_normal) return at::ones({}, at::kDouble);
+  if (draw->kind != Draw::log_normal) return 32 * (magnitude(drawn) + 1);
   auto number = [&](std::string_view name) {
     const Arg& a = call.args[static_cast<size_t>(call.op->schema.find(name))];
     if (!a.is_value()) return number_of(a).value_or(0);
     const c10::IValue& held = call.values[a.value()]->value;  // of the run
     return held.isDouble() ? held.toDouble() : held.isInt() ? static_cast<double>(held.toInt()) : 0;
   };
-  const at::Tensor exponent = at::log(at::clamp_min(drawn.to(at::kDouble), 0x1p-1074));
-  return at::abs(exponent - number("mean")) + number("std") + 1;
+  const at::Tensor exponent = at::abs(at::log(at::clamp_min(drawn.to(at::kDouble), 0x1p-1074)));
+  return 32 * magnitude(drawn) * (exponent + std::abs(number("mean")) + number("std") + 1);
 }
+
 struct Passed {
   at::Tensor error;
   at::Tensor kept;             // the operand of which elements are kept or dropped, to nothing; undefined: no such draw
@@ -247,7 +249,7 @@ Outcome flow_random(FlowContext& in, const Call& call) {
       error = magnitude(wide) * (4 * unit_of(to_real(native))) +
               may_be_rounded(wide).to(at::kDouble) * smallest_subnormal(to_real(native));
     if (by_functions && is_inexact(native))
-      error = (magnitude(wide) + 1) * spread_by_exponential(call, wide) * (32 * unit_of(to_real(native)));
+      error = places_by_functions(call, wide) * unit_of(to_real(native)) + smallest_subnormal(to_real(native));
     // What is no number stays so; of complex ones the parts may meet.
     if (error.defined()) error = nothing_where(error.isfinite().logical_not(), error, wide.is_complex() ? kInf : 0);
     if (passed && (is_inexact(native) || passed->whole == native)) {
