@@ -21,12 +21,6 @@ bool constant_sizes(const Type& t) {
   return constant;
 }
 
-bool shares_elements(const Type& t) {  // a dim of several elements at one place
-  for (size_t d = 0; d < t.rank(); ++d)
-    if (t.sizes()[d].constant() > 1 && t.strides()[d].constant() == 0) return true;
-  return false;
-}
-
 constexpr std::string_view kConstant = "lenz.constant";
 constexpr std::string_view kThere = "aten.add";    // op name: indices that the graph computes
 constexpr std::string_view kBack = "aten.sub";     // op name: and gets back
@@ -264,7 +258,9 @@ bool GraphCalls::fits(ValueId v, const TensorWish& wish, DtypeSet dtypes) const 
     for (Dim d : t.strides()) strides.push_back(d.constant());
     if (strides != (wish.strides ? *wish.strides : Sizes(dense.strides))) return false;
   }
-  if (wish.written && (shares_elements(t) || growth_.made_for.contains(v) || is_constant(graph_, v))) return false;
+  // What is written to a place of several elements hangs on their order, which is nobody's promise.
+  if (wish.written && shares_places(t.sizes(), t.strides())) return false;
+  if (wish.written && (growth_.made_for.contains(v) || is_constant(graph_, v))) return false;
   // Bools of other bytes than 0 and 1 are nobody's promise.
   if (wish.written && t.dtype != Dtype::b8 && type(graph_.storage(v)).dtype == Dtype::b8) return false;
   return keeps_apart(v, wish.written);

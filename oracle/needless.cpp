@@ -191,14 +191,19 @@ constexpr StandIn kStandIns[] = {{0},
                                  {std::numeric_limits<double>::quiet_NaN()}};
 constexpr double kInteger = 2;  // in the place of those that a dtype does not have: of integers, of eight bits
 
-// The graph with a stand-in in the place of each result; null if the node does more than give fresh tensors.
+// The graph with a stand-in in the place of each result; null if the node does more than give fresh tensors of sizes
+// that are known without it.
 std::unique_ptr<Graph> with_stand_in(const Graph& graph, NodeId raises, const StandIn& stand_in) {
   const Node& node = graph.node(raises);
   AliasClasses classes(graph);
-  if (effects(graph, node).any() || node.op->has(Trait::data_dependent)) return nullptr;
+  if (effects(graph, node).any()) return nullptr;
+  const SymbolMakers makers(graph);
   for (uint16_t i = 0; i < node.result_count; ++i) {
     const ValueId given = node.result(i);
     bool fresh = graph.type(given).is_tensor();
+    for_each_symbolic_dim(graph.type(given), [&](Dim d) {
+      makers.for_each_maker(d, [&](NodeId maker) { fresh = fresh && maker != raises; });
+    });
     for (const Arg& a : node.arguments())
       for_each_value(a, [&](ValueId v) { fresh = fresh && !classes.shared(v, given); });
     if (!fresh) return nullptr;

@@ -140,5 +140,19 @@ TEST(Needless, ATypeIsNoValueInABody) {
     EXPECT_EQ(ends("aten.mul(%a, %n)", "  %n = aten." + reads + "\n"), Ending::finished) << reads;
 }
 
+// What a mask's places say how many they are has no stand-in: nobody else knows its size.
+TEST(Needless, SizesOfTheRunHaveNoStandIn) {
+  Boxed boxed(DeviceKind::cpu);
+  const auto graph = parse_graph(
+      "graph @g(%x: f32[2, 2], %m: bool[2] init ones, %i: i64[1] init integers(2, 3, seed=0))"
+      " where u0 in 0..2 {\n"
+      "  %r: f32[u0] = aten.index(%x, [%m, %i])\n  return %r\n}\n",
+      op_table());
+  auto run = [&](const Graph& part, const ExecuteOptions& options) {
+    return Executor(boxed, options).run(part, draw_inputs(part, boxed, {}, Values::ordinary, 3));
+  };
+  EXPECT_EQ(run_needed(*graph, {}, run).ended.ending, Ending::raised);
+}
+
 }  // namespace
 }  // namespace lenz::oracle

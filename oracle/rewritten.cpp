@@ -6,8 +6,10 @@
 #include <functional>
 #include <iterator>
 #include <map>
+#include <optional>
 #include <set>
 #include <string_view>
+#include <utility>
 
 #include "compiler/graph/alias.h"
 #include "compiler/graph/drawing.h"
@@ -19,20 +21,24 @@
 namespace lenz::oracle {
 
 namespace {
-void random_ops(const Graph& graph, std::multiset<const OpDef*>& into) {
-  for (const auto& sub : graph.subgraphs) random_ops(*sub, into);
+// A random op, and the seed of the generator that a call hands it: none draws where all of these do.
+using RandomCall = std::pair<const OpDef*, std::optional<uint64_t>>;
+void random_calls(const Graph& graph, std::multiset<RandomCall>& into) {
+  for (const auto& sub : graph.subgraphs) random_calls(*sub, into);
   graph.for_each_node([&](NodeId id) {
     const Node& node = graph.node(id);
-    if (draws_numbers(*node.op, node.arguments())) into.insert(node.op);
+    if (!draws_numbers(*node.op, node.arguments())) return;
+    const auto seed = std::ranges::find(node.arguments(), ArgKind::seed, &Arg::kind);
+    into.emplace(node.op, seed == node.arguments().end() ? std::nullopt : std::optional(seed->seed));
   });
 }
 
 // A definition may ask the generator in another order than its op, and then nothing is known of the values. What is
-// left of the graph's own random ops draws as it did: no more calls of each than there were.
+// left of the graph's own calls draws as it did: no more of each than there were.
 bool draws_otherwise(const Graph& graph, const Graph& made) {
-  std::multiset<const OpDef*> before, behind;
-  random_ops(graph, before);
-  random_ops(made, behind);
+  std::multiset<RandomCall> before, behind;
+  random_calls(graph, before);
+  random_calls(made, behind);
   return !std::ranges::includes(before, behind);
 }
 

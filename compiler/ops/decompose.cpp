@@ -399,6 +399,26 @@ SmallVec<Arg, 4> expand(Graph& graph, NodeId before, const OpDef& op, std::span<
   return Expander(graph, before, op, op.decompose, args, origin).run();
 }
 
+void write_results(Graph& definition, std::span<Arg> results, std::span<const Dtype> into) {
+  for (size_t i = 0; i < results.size() && i < into.size(); ++i) {
+    if (!results[i].is_value() || !definition.type(results[i].value()).is_tensor()) continue;
+    const Dtype own = definition.type(results[i].value()).dtype;
+    if (!is_floating(into[i]) || !is_floating(own) || info(into[i]).mantissa_bits >= info(own).mantissa_bits) continue;
+    const ValueId before = results[i].value();
+    const NodeId id = definition.value(before).producer;
+    if (id == kNone) continue;
+    const Node step = definition.node(id);
+    const int dtype = step.op->schema.find("dtype");
+    if (dtype < 0 || step.result_count != 1 || !step.args[dtype].is_none()) continue;
+    std::vector<Arg> args(step.arguments().begin(), step.arguments().end());
+    args[static_cast<size_t>(dtype)] = Arg::of_dtype(into[i]);
+    const NodeId told = definition.insert(id, *step.op, args, step.origin);
+    results[i] = Arg::of_value(definition.node(told).result());
+    definition.replace_uses(before, results[i].value());
+    definition.erase(id);
+  }
+}
+
 ValueId expand_written_base(Graph& graph, NodeId before, const OpDef& op, std::span<const Arg> args, ValueId written,
                             int64_t element, uint32_t origin) {
   LENZ_CHECK(!op.written_base.empty(), op.full_name + " does not say what its operand holds when it is written to");

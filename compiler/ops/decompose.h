@@ -45,6 +45,10 @@ SmallVec<Arg, 4> expand(Graph& graph, NodeId before, const OpDef& op, std::span<
 // its tensors, are of one narrow dtype. What has another one eager converts to the narrow one first.
 bool steps_are_wide(const OpDef& op, std::span<const Type* const> operands);
 
+// Steps that give a definition's results write them to tensors of these dtypes: what is told no dtype computes in that
+// one, as eager adds up in f32 a loss of f64 that goes to an out= tensor of f32.
+void write_results(Graph& definition, std::span<Arg> results, std::span<const Dtype> into);
+
 // Of a view op(args) whose result is to hold `written` (OpDef::written_base): inserts what its operand holds then. Of a
 // list of views, `element` says which one; the text knows them as `%written` and `$element`.
 ValueId expand_written_base(Graph& graph, NodeId before, const OpDef& op, std::span<const Arg> args, ValueId written,

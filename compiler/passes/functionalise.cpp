@@ -422,6 +422,9 @@ class Functionaliser {
     SmallVec<Arg, 4> made;
     if (node.op->redefined()) {
       made = expand(graph_, id, *node.op, args, origin);
+    } else if (adds_up_as_written(node, functional, args)) {
+      made = expand(graph_, id, functional, args, origin);
+      write_results(graph_, made, {{graph_.type(node.args[count].value()).dtype}});
     } else {
       NodeId computed = graph_.insert(id, functional, args, origin, types);
       for (uint16_t k = 0; k < node.result_count; ++k) made.push_back(Arg::of_value(graph_.node(computed).result(k)));
@@ -442,6 +445,17 @@ class Functionaliser {
   ValueId dense_copy(NodeId before, const Arg& of) {
     const Keyword dense{"memory_format", Arg::of_memory_format(MemoryFormat::contiguous)};
     return call(graph_, before, "aten.clone", {&of, 1}, 0, {&dense, 1});  // op name: the copy itself
+  }
+
+  // Whether it is a definition whose last step, a sum, writes to what is narrower than the op's own result.
+  bool adds_up_as_written(const Node& node, const OpDef& functional, std::span<const Arg> args) const {
+    const bool by_steps = functional.has(Trait::composite) && functional.has(Trait::reduction) &&
+                          !functional.wide_steps && functional.schema.find("dtype") < 0;
+    if (!by_steps || node.op->variant != VariantKind::out || node.result_count != 1) return false;
+    const Dtype written = graph_.type(node.args[args.size()].value()).dtype;
+    const auto own = try_infer(graph_, functional, args);
+    return own && (*own)[0].type->is_tensor() && is_floating((*own)[0].type->dtype) && is_floating(written) &&
+           info((*own)[0].type->dtype).mantissa_bits > info(written).mantissa_bits;
   }
 
   // An op that is told no dtype computes in that of the tensor that it writes to; some ask what they ask of that.

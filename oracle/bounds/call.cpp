@@ -368,26 +368,6 @@ bool rounds_once(const Graph& definition) {
   return computed == once && once <= 1;
 }
 
-void write_results(Graph& definition, std::span<Arg> results, std::span<const Dtype> into) {
-  for (size_t i = 0; i < results.size() && i < into.size(); ++i) {
-    if (!results[i].is_value() || !definition.type(results[i].value()).is_tensor()) continue;
-    const Dtype own = definition.type(results[i].value()).dtype;
-    if (!is_floating(into[i]) || !is_floating(own) || info(into[i]).mantissa_bits >= info(own).mantissa_bits) continue;
-    const ValueId before = results[i].value();
-    const NodeId id = definition.value(before).producer;
-    if (id == kNone) continue;
-    const Node step = definition.node(id);
-    const int dtype = step.op->schema.find("dtype");
-    if (dtype < 0 || step.result_count != 1 || !step.args[dtype].is_none()) continue;
-    std::vector<Arg> args(step.arguments().begin(), step.arguments().end());
-    args[static_cast<size_t>(dtype)] = Arg::of_dtype(into[i]);
-    const NodeId told = definition.insert(id, *step.op, args, step.origin);
-    results[i] = Arg::of_value(definition.node(told).result());
-    definition.replace_uses(before, results[i].value());
-    definition.erase(id);
-  }
-}
-
 std::optional<Call> without_ignored(const Call& call) {
   const int beta = call.op->schema.find("beta"), self = call.op->schema.find("self");
   if (beta < 0 || call.op->schema.find("alpha") < 0 || self < 0 || !call.args[static_cast<size_t>(self)].is_value())

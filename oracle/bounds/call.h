@@ -61,10 +61,6 @@ struct Call {
 // that there is no other formula.
 bool rounds_once(const Graph& definition);
 
-// Steps that give a definition's results write them to tensors of these dtypes: what is told no dtype computes in that
-// one, as eager adds up in f32 a loss of f64 that goes to an out= tensor of f32.
-void write_results(Graph& definition, std::span<Arg> results, std::span<const Dtype> into);
-
 // Whether a step of this op's definition is what every way to compute the op begins with, for it is a distance of rows:
 // the difference of two of their numbers. Equal ones have none, and what is made of that is a zero all the way: none of
 // |d|, d^p, sums, greatest ones and roots of zeros are anything else, whatever they are scaled by.
