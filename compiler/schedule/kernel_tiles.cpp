@@ -16,6 +16,7 @@ using loops::Store;
 namespace {
 
 constexpr size_t kMostUnrolled = 160;  // instructions of an unrolled body
+constexpr double kMostDrawn = 320;     // what one that draws costs: its code is as much
 constexpr double kFewOfColumn = 3;     // simple operations, which need no registers of their own beside a sum's
 
 }  // namespace
@@ -133,15 +134,17 @@ void KernelMaker::add_lanes(Nest& nest) const {
     }
   // Columns that are summed together: each vector is a sum of its own, which stays in a register, and the more of a row
   // is read at once, the better memory follows.
+  const NestFacts facts = facts_of(nest);
   const bool columns = reduces && axis.kind == AxisKind::parallel;
-  const bool wide = columns && facts_of(nest).cost <= kFewOfColumn && !in_steps(program_, nest, axis);
+  const bool wide = columns && facts.cost <= kFewOfColumn && !in_steps(program_, nest, axis);
   // Numbers that are drawn come four to a block of 32-bit words, and whole vectors of blocks cost as much as parts.
-  const uint32_t plain = facts_of(nest).draws ? std::max(2U, 4 * target_.lanes(4) / axis.lanes) : 2;
+  const uint32_t plain = facts.draws ? std::max(2U, 4 * target_.lanes(4) / axis.lanes) : 2;
   const uint32_t unrolled = !reduces ? plain : wide ? target_.registers() / 2 : 4;
   const size_t body = nest.body.size() * static_cast<size_t>(std::max<int64_t>(1, loops::few_inner_points(nest)));
   // Of an axis whose end is open no more than its tile has: less than a turn would go vector by vector.
   const auto most_points = program_.assumptions.known().range(axis.extent).high;
   auto fits = [&](uint32_t turns) {
+    if (facts.draws && turns * facts.cost > kMostDrawn) return false;
     return axis.extent.is_constant() || !most_points || int64_t{turns} * axis.lanes <= *most_points;
   };
   while (axis.unroll < unrolled && body * axis.unroll * 2 <= kMostUnrolled && fits(axis.unroll * 2)) axis.unroll *= 2;

@@ -49,6 +49,20 @@ bool steps_may_overflow(const Call& call, Dtype dtype) {
   const double largest = largest_number(call);
   return std::isfinite(largest) && largest > largest_finite(real) / times;
 }
+// What the call says of this parameter, a number or a tensor's only element; nothing of what is complex or hangs on
+// sizes.
+std::optional<double> said(const Call& call, const char* name) {
+  const int at = call.op->schema.find(name);
+  if (at < 0) return std::nullopt;
+  const Arg& a = call.args[static_cast<size_t>(at)];
+  if (a.kind == ArgKind::real) return a.d;
+  if (a.kind == ArgKind::integer && !a.symbolic) return static_cast<double>(a.i);
+  if (!a.is_value() || !call.values[a.value()] || !call.values[a.value()]->value.isTensor()) return std::nullopt;
+  const at::Tensor& t = call.values[a.value()]->value.toTensor();
+  if (t.numel() != 1 || t.is_complex()) return std::nullopt;
+  return t.item<double>();
+}
+
 // Which integer stands for a number that none of the dtype's comes near nobody promises: of powers, few of which fit.
 void open_beyond_integers(FlowContext& in, const Call& call, Dtype dtype, const Outcome& made) {
   const int to = call.op->schema.find("dtype");
@@ -65,22 +79,12 @@ void open_beyond_integers(FlowContext& in, const Call& call, Dtype dtype, const 
   if (numbers.raised) return;
   const auto [least, most] = integer_range(dtype);
   const at::Tensor real = numbers.results[0]->value.toTensor(), value = made.results[0]->value.toTensor();
+  // Exponents eager takes from each other as integers, of which the difference may be none.
+  const std::optional<double> start = said(call, "start"), end = said(call, "end");
+  const bool by_powers = call.op->schema.find("base") >= 0;
+  if (by_powers && !(start && end && std::fabs(*end - *start) <= most)) return mark_unknown(in, made.results);
   const at::Tensor open = (real > least - 1).logical_and(real < most + 1).logical_not();
   if (at::any(open).item<bool>()) in.store.write(value, nothing_where(open, at::zeros_like(real), kInf), open);
-}
-
-// What the call says of this parameter, a number or a tensor's only element; nothing of what is complex or hangs on
-// sizes.
-std::optional<double> said(const Call& call, const char* name) {
-  const int at = call.op->schema.find(name);
-  if (at < 0) return std::nullopt;
-  const Arg& a = call.args[static_cast<size_t>(at)];
-  if (a.kind == ArgKind::real) return a.d;
-  if (a.kind == ArgKind::integer && !a.symbolic) return static_cast<double>(a.i);
-  if (!a.is_value() || !call.values[a.value()] || !call.values[a.value()]->value.isTensor()) return std::nullopt;
-  const at::Tensor& t = call.values[a.value()]->value.toTensor();
-  if (t.numel() != 1 || t.is_complex()) return std::nullopt;
-  return t.item<double>();
 }
 
 // How far from a number it may be stored: rounded once to the dtype, or to f32 before that, as libtorch converts.
