@@ -501,5 +501,46 @@ graph @fuzzed(%x0: i64[2, 9], %x1: i32[] mut init integers(-4, 4, seed=36587)) {
 )");
 }
 
+// Eager takes the mean in the dtype that it writes to: rounded to f16 before it would be another number of bf16.
+TEST(ReplayedCases, AMeanOfHalvesWrittenAsOtherHalves) {
+  expect_to_hold(R"(# fuzz: values=sorted seed=2827176654 target=avx2
+graph @call(
+    %x0: f16[3, 1] init uniform(-4.0, 4.0, seed=37909),
+    %x1: f16[3, 1] init uniform(-4.0, 4.0, seed=58346),
+    %x2: bf16[] mut init uniform(-4.0, 4.0, seed=10953)
+) {
+  %0 = aten.mse_loss(%x0, %x1, out=%x2)
+  return %0
+}
+)");
+}
+
+// Powers of bools are filled in, or copied: there is no primitive of them, and the reference had none for uncertain ones.
+TEST(ReplayedCases, PowersOfUncertainBools) {
+  expect_to_hold(R"(# fuzz: values=ordinary seed=0 sizes=s0=2
+graph @fuzzed(
+    %x4: f32[2, 1] init uniform(-4.0, 4.0, seed=33231),
+    %c2: f32[1, s0] init uniform(-2.0, 2.0, seed=1)
+) where s0 in 1..64 assuming 1 != s0, s0 == 2 {
+  %0 = aten.mm(%c2, %x4)
+  %1 = aten.le(%0, %0)
+  %2 = lenz.constant(c128[1] [complex(1.5833142287438273, 3.3838883507157447)])
+  %3 = aten._foreach_pow([%2, %1], [0.375, false])
+  %4 = lenz.getitem(%3, 0)
+  return %4
+}
+)");
+}
+
+// Variances that eager keeps in f16: one that is too great makes their average infinite, which f32 holds.
+TEST(ReplayedCases, AveragesOfRoundedVariances) {
+  expect_to_hold(R"(# fuzz: values=special seed=2368454628 sizes=s0=2,s1=7 target=avx2
+graph @symbolic(%x0: f16[s0, s1, s1], %x1: f32[s1] mut, %x2: f32[s1] mut) assuming s0 != 0, s1 != 0, s1 != 1, s0 != 1 {
+  %0 = aten.instance_norm(%x0, running_mean=%x1, running_var=%x2, use_input_stats=true, momentum=0.125, eps=0.0, cudnn_enabled=false)
+  return %0
+}
+)");
+}
+
 }  // namespace
 }  // namespace lenz::fuzz

@@ -166,11 +166,18 @@ bool applies(const KnownFault& known, Dtype dtype, const Graph& graph, NodeId no
   }
   if (!named) return false;
   if (known.when == KnownFault::always) return true;
-  if (known.when == KnownFault::rounds || known.when == KnownFault::steps) {
-    // What the dtype may not hold is an infinity then, whatever it is stored in.
+  if (known.when == KnownFault::rounds || known.when == KnownFault::steps || known.when == KnownFault::averages) {
+    // What the dtype may not hold is an infinity then, whatever it is stored in; of several that are averaged one is
+    // enough.
     const double places = kRoundedPlaces * std::ldexp(1.0, 1 - info(dtype).mantissa_bits);
+    int64_t terms = 1;
+    if (known.when == KnownFault::averages) {
+      const std::span<const Dim> images = graph.type(call.args[0].value()).sizes();
+      if (!images.empty()) terms = std::max<int64_t>(evaluate(images[0], sizes).value_or(1), 1);
+    }
+    const double most = largest_finite(dtype) / static_cast<double>(terms);
     return is_floating(dtype) && within({.relative = places,
-                                         .open_from = largest_finite(dtype) * (1 - places),
+                                         .open_from = most * (1 - places),
                                          .of_operands = known.when == KnownFault::steps});
   }
   if (known.when == KnownFault::single) return within({kSingle, kSingle});
@@ -355,7 +362,8 @@ std::vector<KnownFault> parse_known_faults(std::string_view text, const std::str
         "always", "out_strided",    "any_strided",    "any_restrided", "self_overlaps", "drops",       "rounds",
         "single", "unsorted",       "one_wide",       "misfit",        "out_restrided", "by_products", "infinite",
         "poles",  "strided_rounds", "steps",          "skips",         "out_is_read",   "no_share",    "told_unique",
-        "coarse", "accumulates",    "result_strided", "grouped_ones",  "thin",          "negated",     "out_grows"};
+        "coarse", "accumulates",    "result_strided", "grouped_ones",  "thin",          "negated",     "out_grows",
+        "averages"};
     auto when = std::ranges::find(kWhen, fields[2]);
     if (fields[3].empty() || when == std::end(kWhen))
       throw UserError(
@@ -363,7 +371,7 @@ std::vector<KnownFault> parse_known_faults(std::string_view text, const std::str
           "self_overlaps, drops, "
           "rounds, single, unsorted, one_wide, misfit, out_restrided, by_products, infinite, poles, "
           "strided_rounds, steps, skips, out_is_read, no_share, told_unique, coarse, accumulates, result_strided, "
-          "grouped_ones, thin, negated, out_grows",
+          "grouped_ones, thin, negated, out_grows, averages",
           file + ":" + std::to_string(line), "see the head of the file");
     all.push_back({fields[0], fields[1], static_cast<KnownFault::When>(when - std::begin(kWhen)), fields[3]});
   }

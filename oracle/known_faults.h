@@ -46,7 +46,8 @@ struct KnownFault {
     grouped_ones,
     thin,
     negated,
-    out_grows
+    out_grows,
+    averages
   } when = always;
   std::string why;
 };

@@ -62,11 +62,16 @@ std::optional<UserError> Infer::refusal() {
   path_.clear();
   fork_.reset();
   ways_ = 0;
-  Outcome first = run_path({});
-  if (!first.decisions.empty())
-    settle(explore({}));
-  else if (first.raised)
-    return std::move(first.raised);
+  try {
+    Outcome first = run_path({});
+    if (!first.decisions.empty())
+      settle(explore({}));
+    else if (first.raised)
+      return std::move(first.raised);
+  } catch (...) {  // what was supposed on the way to a question that nobody answers is no guard
+    if (fork_) assumptions_ = *fork_;
+    throw;
+  }
   forget_unseen(assumptions_, unbacked_symbols, results_);
   return std::nullopt;
 }

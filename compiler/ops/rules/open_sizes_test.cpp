@@ -112,6 +112,14 @@ TEST(OpenSizes, WhatWouldDecideATypeIsRefusedUnlessAFactTells) {
   EXPECT_THAT(refusal("aten.view(%x, [%u])"), HasSubstr("say which behind the graph's `where`"));
 }
 
+TEST(OpenSizes, WhatWasSupposedOnTheWayToARefusalIsNoGuard) {
+  auto graph = graph_of("aten.narrow(%x, 0, 0, %u)");
+  const Arg at[] = {graph->outputs()[0], Arg::of_int(0)};
+  const Resolved squeeze = resolve(*graph, "aten.squeeze", at, {});
+  EXPECT_THROW(graph->append(*squeeze.op, squeeze.args), UserError);
+  EXPECT_THAT(graph->assumptions.guards(), IsEmpty());
+}
+
 TEST(OpenSizes, WhatEagerResizesIsNotAsserted) {
   const std::string part = "aten.slice(%x, 0, 0, %u)\n  %o = aten.zeros([8])\n  ";
   EXPECT_THAT(refusal(part + "aten._foreach_neg([%r], out=[%o])"), HasSubstr("whether 8 == min("));
