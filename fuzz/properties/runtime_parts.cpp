@@ -18,6 +18,7 @@
 #include "compiler/loops/text.h"
 #include "compiler/ops/eager_processor.h"
 #include "compiler/ops/op_table.h"
+#include "compiler/runtime/executable.h"
 #include "compiler/runtime/float_mode.h"
 #include "compiler/runtime/sort.h"
 #include "compiler/runtime/thread_pool.h"
@@ -213,6 +214,74 @@ std::string wrongly_dealt(Chooser& choose) {
   return {};
 }
 
+namespace {
+// As code of a kernel that adds one to each point's element, in place.
+int32_t add_one(void* const* buffers, const int64_t*, const uint64_t*, int64_t begin, int64_t end) {
+  auto* counts = static_cast<int64_t*>(buffers[0]);
+  for (int64_t p = begin; p < end; ++p) std::atomic_ref(counts[p]).fetch_add(1, std::memory_order_relaxed);
+  return 0;
+}
+
+class NoHost : public runtime::Host {
+ public:
+  std::byte* output(uint32_t, uint64_t) override { throw InternalError("nothing is given back"); }
+  std::vector<Tensor> run_extern(const loops::ExternCall&) override { throw InternalError("nothing is left to it"); }
+  void print(const loops::Print&, std::span<const Tensor>) override {}
+};
+
+// Kernels that write apart, which run as one job.
+std::string program_of(std::span<const Ints> counts) {
+  std::string inputs, kernels;
+  for (size_t k = 0; k < counts.size(); ++k) {
+    const std::string name = "%x" + std::to_string(k), rows = std::to_string(counts[k][0]);
+    inputs += "  input " + name + ": i64" + loops::to_string(counts[k]) + " placed mut\n";
+    kernels += "  kernel i < " + rows + ", j < " + std::to_string(counts[k][1]) + " {\n    for {\n      %a = load " +
+               name + "[i, j]\n      %b = neg.i64 %a\n      store " + name + "[i, j] = %b\n    }\n  }\n";
+  }
+  return "loops @g {\n" + inputs + kernels + "  return\n}\n";
+}
+}  // namespace
+
+std::string wrongly_cut(Chooser& choose) {
+  constexpr int64_t kRows = 40, kColumns = 200, kMostKernels = 3, kGrains[] = {1, 64, 4096, int64_t{1} << 30};
+  std::vector<Ints> counts(static_cast<size_t>(choose.between(1, kMostKernels)));
+  for (Ints& sizes : counts) sizes = {choose.between(0, kRows), choose.between(0, kColumns)};
+  loops::Program program = loops::parse_program(program_of(counts), op_table());
+  runtime::KernelCode code;
+  loops::for_each_node(program.body, [&](const loops::Node& node) {
+    const auto* kernel = std::get_if<loops::Kernel>(&node.is);
+    if (!kernel) return;
+    runtime::NativeKernel& native = code.kernels[kernel];
+    native.function = add_one;
+    native.arguments.buffers = {std::get<loops::Nest>(kernel->body->nodes[0].is).stores[0].buffer};
+    native.arguments.skipped = {0};
+  });
+  const int threads = static_cast<int>(choose.between(1, 3));
+  const int64_t grain = choose.pick(kGrains);
+  runtime::ExecutableOptions options;
+  options.pool = runtime::make_pool(threads);
+  options.grain = static_cast<double>(grain);
+  runtime::Executable executable(std::move(program), std::move(code), options);
+  std::vector<Tensor> made;
+  for (const Ints& sizes : counts) {
+    made.emplace_back(Dtype::i64, sizes);
+    for (int64_t i = 0; i < made.back().numel(); ++i) made.back().put(i, ScalarValue(int64_t{0}));
+  }
+  std::vector<runtime::Argument> arguments;
+  for (const Tensor& t : made)
+    arguments.emplace_back(
+        runtime::TensorRef{t.storage()->data, t.storage()->bytes, t.dtype(), t.sizes(), t.strides(), 0});
+  NoHost host;
+  executable.call(arguments, host);
+  for (size_t k = 0; k < made.size(); ++k)
+    for (int64_t i = 0; i < made[k].numel(); ++i)
+      if (const int64_t times = made[k].at(i).integer(); times != 1)
+        return "point " + std::to_string(i) + " of " + loops::to_string(counts[k]) + " is computed " +
+               std::to_string(times) + " times, of " + std::to_string(counts.size()) + " kernels by " +
+               std::to_string(threads) + " threads, grain " + std::to_string(grain);
+  return {};
+}
+
 std::string wrongly_seen_machine() {
 #if defined(__x86_64__)
   const bool v3 = __builtin_cpu_supports("x86-64-v3"), v4 = __builtin_cpu_supports("x86-64-v4");
@@ -266,6 +335,9 @@ std::optional<Failure> holds(Subject& subject) {
       return Failure{"runtime_parts", "sort", "another order", std::move(wrong)};
   if (std::string wrong = wrongly_kept(choose); !wrong.empty())
     return Failure{"runtime_parts", "kept objects", "differs", std::move(wrong)};
+  if (choose.chance(1, 4))
+    if (std::string wrong = wrongly_cut(choose); !wrong.empty())
+      return Failure{"runtime_parts", "kernels", "not once", std::move(wrong)};
   static const std::string seen = wrongly_seen_machine();
   if (!seen.empty()) return Failure{"runtime_parts", "machine", "differs", seen};
   if (choose.chance(1, 16))
@@ -276,12 +348,13 @@ std::optional<Failure> holds(Subject& subject) {
 }  // namespace
 
 Property runtime_parts() {
-  return {.name = "runtime_parts",
-          .contract =
-              "lines are sorted as by std::stable_sort, threads do a job as its caller would, and the machine is seen "
-              "as it is",
-          .holds = holds,
-          .of_graph = true};
+  return {
+      .name = "runtime_parts",
+      .contract =
+          "lines are sorted as by std::stable_sort, threads do a job as its caller would, each point of a kernel is "
+          "computed once, and the machine is seen as it is",
+      .holds = holds,
+      .of_graph = true};
 }
 
 }  // namespace lenz::fuzz

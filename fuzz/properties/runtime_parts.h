@@ -1,4 +1,5 @@
-// What graphs seldom reach of the runtime and of its interpreter, drawn by itself: lines that are sorted, threads.
+// What graphs seldom reach of the runtime and of its interpreter, drawn by itself: lines that are sorted, threads,
+// kernels cut for them.
 // Thread-safety: pure functions.
 #pragma once
 
@@ -15,6 +16,9 @@ std::string wrongly_sorted(Chooser& choose);
 // What is wrong with a job of a pool: each of its chunks runs once, by a worker that rounds as the caller does, and who
 // is not the caller works too.
 std::string wrongly_dealt(Chooser& choose);
+// What is wrong with kernels of drawn extents, cut for threads by a drawn grain, some as one job: each point is
+// computed once.
+std::string wrongly_cut(Chooser& choose);
 
 // What is wrong about what is said of this machine: which targets it runs, how many threads, what eager has here.
 std::string wrongly_seen_machine();

@@ -15,6 +15,11 @@ TEST(RuntimeParts, ThreadsDoWhatTheirCallerWould) {
   for (int i = 0; i < 8; ++i) EXPECT_EQ(wrongly_dealt(choose), "");
 }
 
+TEST(RuntimeParts, PointsAreComputedOnce) {
+  RandomChooser choose(63);
+  for (int i = 0; i < 400; ++i) ASSERT_EQ(wrongly_cut(choose), "");
+}
+
 TEST(RuntimeParts, TheMachineIsSeenAsItIs) { EXPECT_EQ(wrongly_seen_machine(), ""); }
 
 TEST(RuntimeParts, ObjectsAreKept) {
