@@ -7,15 +7,17 @@
 namespace lenz::fuzz {
 
 namespace {
-constexpr std::string_view kSize = "aten.sym_size.int";         // op name: a number of the graph's
-constexpr std::string_view kSum = "lenz.sym_add";               // op name: others are made of it
-constexpr std::string_view kDifference = "lenz.sym_sub";        // op name: as kSum
-constexpr std::string_view kProduct = "lenz.sym_mul";           // op name: as kSum
-constexpr std::string_view kQuotient = "lenz.sym_floor_div";    // op name: as kSum
-constexpr std::string_view kRest = "lenz.sym_mod";              // op name: as kSum
-constexpr std::string_view kGreater = "lenz.sym_max";           // op name: as kSum
-constexpr std::string_view kLess = "lenz.sym_min";              // op name: as kSum
-constexpr std::string_view kFull = "aten.full";                 // op name: what takes sizes
+constexpr std::string_view kSize = "aten.sym_size.int";       // op name: a number of the graph's
+constexpr std::string_view kSum = "lenz.sym_add";             // op name: others are made of it
+constexpr std::string_view kDifference = "lenz.sym_sub";      // op name: as kSum
+constexpr std::string_view kProduct = "lenz.sym_mul";         // op name: as kSum
+constexpr std::string_view kQuotient = "lenz.sym_floor_div";  // op name: as kSum
+constexpr std::string_view kRest = "lenz.sym_mod";            // op name: as kSum
+constexpr std::string_view kGreater = "lenz.sym_max";         // op name: as kSum
+constexpr std::string_view kLess = "lenz.sym_min";            // op name: as kSum
+constexpr std::string_view kComparisons[] = {"lenz.sym_eq", "lenz.sym_ne", "lenz.sym_lt",   // op name: truths of them
+                                             "lenz.sym_le", "lenz.sym_gt", "lenz.sym_ge"};  // op name: as these
+constexpr std::string_view kFull = "aten.full";                                             // op name: what takes sizes
 constexpr std::string_view kItem = "aten._local_scalar_dense";  // op name: a number out of a tensor
 constexpr int64_t kFar = int64_t{1} << 40;                      // no size, and none that one would hand over
 constexpr size_t kMostNumbers = 2;                              // inputs
@@ -67,6 +69,22 @@ std::optional<ValueId> number(Growth& growth, Chooser& c, bool outermost, int64_
   const Arg both[] = {Arg::of_value(*known), Arg::of_int(way.other)};
   return called(*growth.graph, way.op, both);
 }
+
+// A truth that the caller hands over, or that sizes and numbers make.
+std::optional<ValueId> truth(Growth& growth, Chooser& c, bool outermost) {
+  Graph& graph = *growth.graph;
+  if (outermost && c.flip()) {
+    for (const Input& input : graph.inputs())
+      if (graph.type(input.value).kind == TypeKind::sym_bool) return input.value;
+    return graph.add_input("p" + std::to_string(graph.inputs().size()), graph.context().simple(TypeKind::sym_bool));
+  }
+  const auto known = outermost && c.flip() ? given_number(growth, c, c.between(1, 9)) : size_of_some(growth, c);
+  if (!known) return std::nullopt;
+  const Arg both[] = {Arg::of_value(*known), Arg::of_int(c.between(0, 9))};
+  return called(graph, c.pick(kComparisons), both);
+}
+
+bool is_number(const Arg& a) { return a.kind == ArgKind::real || (a.kind == ArgKind::integer && !a.symbolic); }
 }  // namespace
 
 void compute_numbers(Growth& growth, Chooser& choose, bool outermost, const OpDef& op, std::vector<Arg>& args) {
@@ -75,7 +93,12 @@ void compute_numbers(Growth& growth, Chooser& choose, bool outermost, const OpDe
     // Definitions compute with numbers that they know.
     const bool takes =
         !type.list && (type.kind == ParamKind::sym_int || type.kind == ParamKind::scalar) && op.decompose.empty();
-    if (!takes || args[i].kind != ArgKind::integer || args[i].symbolic) continue;
+    if (!takes || !is_number(args[i])) continue;
+    if (type.kind == ParamKind::scalar && choose.chance(1, 8)) {
+      if (const auto made = truth(growth, choose, outermost)) args[i] = Arg::of_value(*made);
+      continue;
+    }
+    if (args[i].kind != ArgKind::integer) continue;
     if (const auto computed = number(growth, choose, outermost, args[i].i)) args[i] = Arg::of_value(*computed);
   }
 }
@@ -91,8 +114,7 @@ void number_of_the_run(Graph& graph, Chooser& choose, const OpDef& op, std::vect
     const ParamType& type = op.schema.params[i].type;
     // What is a float alone says where eager reads, or how it draws (scales, probabilities): of any number it may not.
     const bool takes = !type.list && type.kind == ParamKind::scalar;
-    const bool number = args[i].kind == ArgKind::real || (args[i].kind == ArgKind::integer && !args[i].symbolic);
-    if (takes && number) places.push_back(i);
+    if (takes && is_number(args[i])) places.push_back(i);
   }
   if (places.empty()) return;
   const size_t which = choose.pick(places);

@@ -8,8 +8,8 @@
 
 namespace lenz::fuzz {
 
-// Instead of the same as literals, among a call's arguments. `outermost`: the graph is no sub-graph, whose inputs are
-// what its call has; it may get a few that are numbers.
+// Instead of the same as literals, among a call's arguments; now and then a truth instead of a number. `outermost`: the
+// graph is no sub-graph, whose inputs are what its call has; it may get a few that are numbers.
 void compute_numbers(Growth& growth, Chooser& choose, bool outermost, const OpDef& op, std::vector<Arg>& args);
 
 // One number among a call's arguments becomes one that only the run knows: what decides steps, what a dtype can't hold.
