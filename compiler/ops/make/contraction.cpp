@@ -221,15 +221,18 @@ Sizes a_convolution(CallMaker& m, size_t dims, bool transposed, bool batched) {
   constexpr DtypeSet kPlainOnly = dtypes::integers - DtypeSet::of(Dtype::i64);
   Dtype d = m.a_dtype(transposed ? m.op().dtypes - kPlainOnly : m.op().dtypes);
   int64_t groups = c.chance(1, 3) ? c.between(2, 3) : 1;
-  int64_t in_channels = groups * c.between(1, 3), out_channels = groups * c.between(1, 3);
+  // Many of a network's are so: as many channels and places come out as go in.
+  const bool keeps_sizes = c.chance(1, 4);
+  int64_t in_channels = groups * c.between(1, 3), out_channels = keeps_sizes ? in_channels : groups * c.between(1, 3);
   Sizes input{c.between(1, 3), in_channels},
       weight{transposed ? in_channels : out_channels, (transposed ? out_channels : in_channels) / groups};
   Sizes stride, padding, dilation, extra;
   for (size_t i = 0; i < dims; ++i) {
     int64_t kernel = c.between(1, 3), dilate = !kPlainOnly.has(d) && c.chance(1, 4) ? 2 : 1;
     if (dims == 3 && i == 2) kernel = std::max<int64_t>(kernel, 2);  // see the row's exception
-    stride.push_back(c.between(1, 2));
-    padding.push_back(c.between(0, 2));
+    if (keeps_sizes && kernel == 2) kernel = 3;
+    stride.push_back(keeps_sizes ? 1 : c.between(1, 2));
+    padding.push_back(keeps_sizes ? dilate * (kernel - 1) / 2 : c.between(0, 2));
     dilation.push_back(dilate);
     extra.push_back(transposed && stride.back() > 1 ? c.between(0, 1) : 0);
     // Large enough for the kernel, and for a transposed output that is not empty.
