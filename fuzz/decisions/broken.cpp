@@ -181,6 +181,8 @@ class Breaker {
   }
 
  private:
+  static constexpr Device kElsewhere{.kind = DeviceKind::meta};
+
   void ask() {
     const oracle::Prediction predicted = oracle::predict(call_);
     said_ += predicted.text;
@@ -231,6 +233,9 @@ class Breaker {
       other.dtype = dtype;
       if (dtype != as.dtype) ask_with(value, other);
     }
+    TensorType elsewhere = as;
+    elsewhere.device = kElsewhere;
+    ask_with(value, elsewhere);
   }
 
   void argument(size_t i) {
@@ -260,6 +265,8 @@ class Breaker {
       ask_as(Arg::of_bool(!was.boolean()));
     } else if (was.kind == ArgKind::dtype) {
       for (const Dtype dtype : {Dtype::b8, Dtype::i8, Dtype::f64, Dtype::c64}) ask_as(Arg::of_dtype(dtype));
+    } else if (kind == ParamKind::device) {
+      ask_as(Arg::of_device(kElsewhere));
     } else if (was.kind == ArgKind::string) {
       ask_as(context_.string("no such mode"));
     } else if (was.kind == ArgKind::value_list && was.count > 0) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "compiler/backend/llvm/code_summary.h"
 #include "compiler/backend/llvm/kernel_code.h"
@@ -419,18 +420,41 @@ Facts facts_of_calls(const OpDef& row, Chooser& choose) {
 }
 }  // namespace
 
+namespace {
+// Kinds of the dtypes that a call is handed.
+unsigned kinds_of(const DrawnCall& call) {
+  enum : unsigned { truths = 1, integers = 2, floats = 4, complexes = 8, numbers = 16 };
+  unsigned kinds = 0;
+  for (const Input& input : call.graph->inputs()) {
+    const Type& t = call.graph->type(input.value);
+    kinds |= !t.is_tensor()                ? numbers
+             : t.dtype == Dtype::b8        ? truths
+             : is_integral(t.dtype, false) ? integers
+             : is_complex(t.dtype)         ? complexes
+                                           : floats;
+  }
+  return kinds;
+}
+}  // namespace
+
 Facts facts_of(const OpDef& row) {
   constexpr int kCalls = 40;  // of which most are broken once: a row has many operands, and a dtype few edges
-  constexpr int kBrokenThroughout = 1;
+  constexpr size_t kBrokenThroughout = 3;  // the first of so many kinds, and one that is read lazily
+  std::vector<unsigned> broken;
+  bool lazy = false;
   RandomChooser choose(hash_bytes(row.full_name));
   std::string said, words;
   for (int i = 0; i < kCalls; ++i) {
     try {
       DrawnCall call = draw_call(row, op_table(), choose);
       said += oracle::describe(call);
-      if (i < kBrokenThroughout) words += said_of_broken_calls(call);
+      if (const unsigned kinds = kinds_of(call);
+          broken.size() < kBrokenThroughout && std::ranges::find(broken, kinds) == broken.end()) {
+        broken.push_back(kinds);
+        words += said_of_broken_calls(call);
+      }
       if (i % 4 == 3 && read_lazily(call, choose)) {
-        words += oracle::predict(call).text;
+        words += std::exchange(lazy, true) ? oracle::predict(call).text : said_of_broken_calls(call);
         continue;
       }
       const std::string change = break_call(call, choose);

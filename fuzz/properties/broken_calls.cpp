@@ -25,7 +25,8 @@ std::optional<oracle::Difference> difference(const OpDef& op, DrawnCall& call, o
   return oracle::CallJudge(op, options, place).judge_broken(call, nullptr).difference;
 }
 
-// How many places a mask takes its values say: whether that suits the other indices the run asks.
+// Whether masks are among what it reads: how many places they take their values say, and whether that suits the others
+// the run asks.
 bool indexes_by_masks(const OpDef& op, const DrawnCall& call) {
   const std::span<const Input> inputs = call.graph->inputs();
   return op.has(Trait::indexing) && inputs.size() > 2 && std::ranges::any_of(inputs.subspan(1), [&](const Input& i) {
@@ -34,11 +35,50 @@ bool indexes_by_masks(const OpDef& op, const DrawnCall& call) {
          });
 }
 
-// What a rule says of a call that it takes, and eager doesn't.
-std::optional<oracle::Difference> taken_otherwise(const OpDef& op, DrawnCall& call) {
+// A mask of n dims is as n indices, as long as it has trues. Whether eager refuses a call with such in their places,
+// however many they are.
+bool refused_of_any_count(const OpDef& op, const DrawnCall& call) {
+  const int at = op.schema.find("indices");
+  if (at < 0 || call.args[static_cast<size_t>(at)].kind != ArgKind::value_list) return false;
+  constexpr int64_t kMost = 64;  // elements of a mask
+  for (int64_t count = 0, most = 0; count <= most; ++count) {
+    DrawnCall counted{call.op, call.graph->clone(), call.args, {}};
+    Graph& graph = *counted.graph;
+    SmallVec<ValueId, 8> indices;
+    for (const ValueId v : call.args[static_cast<size_t>(at)].value_list()) {
+      const Type* t = v == kNone ? nullptr : &call.graph->type(v);
+      if (t && t->dtype == Dtype::u8) return false;  // which eager takes of some ops alone
+      if (!t || t->dtype != Dtype::b8) {
+        indices.push_back(v);
+        continue;
+      }
+      most = std::max(most, numel(t->sizes()).constant());
+      TensorType index;
+      index.dtype = Dtype::i64;
+      index.sizes = {Dim(count)}, index.strides = {Dim(1)};
+      for (size_t d = 0; d < t->rank(); ++d) {
+        indices.push_back(graph.add_input("i" + std::to_string(graph.inputs().size()), graph.context().tensor(index)));
+        graph.input(graph.inputs().size() - 1).init = {Initialiser::zeros};
+      }
+    }
+    if (most > kMost) return false;
+    counted.args[static_cast<size_t>(at)] = graph.context().values(indices);
+    const oracle::CheckOptions options;
+    oracle::Place place;
+    if (oracle::CallJudge(op, options, place).takes(counted)) return false;
+  }
+  return true;
+}
+
+// What a rule says of a call that it takes, and eager doesn't. `lazily`: some of it is read so, which kernels see
+// alone.
+std::optional<oracle::Difference> taken_otherwise(const OpDef& op, DrawnCall& call, bool lazily) {
   const oracle::Prediction predicted = oracle::predict(call);
   if (predicted.raised || predicted.broken || oracle::too_large(call)) return std::nullopt;  // eager may die of it
-  if (eager_may_die(op, call) || !difference(op, call, oracle::Devices::meta)) return std::nullopt;
+  if (eager_may_die(op, call)) return std::nullopt;
+  if (!lazily && !difference(op, call, oracle::Devices::meta)) return std::nullopt;
+  if (indexes_by_masks(op, call) && refused_of_any_count(op, call))
+    return oracle::Difference{oracle::Aspect::eager_raises, "eager raises, however many the masks take"};
   const auto differs = difference(op, call, oracle::Devices::cpu);
   if (differs && differs->aspect == oracle::Aspect::eager_raises && indexes_by_masks(op, call)) return std::nullopt;
   return differs;
@@ -53,8 +93,8 @@ std::optional<Failure> wrongly_taken_call(std::span<const OpDef* const> rows, ui
       DrawnCall call = draw_call(op, op_table(), choose);
       const std::string change = break_call(call, choose);
       if (change.empty()) continue;
-      if (choose.chance(1, 8)) read_lazily(call, choose);
-      if (const auto differs = taken_otherwise(op, call))
+      const bool lazily = choose.chance(1, 8) && read_lazily(call, choose);
+      if (const auto differs = taken_otherwise(op, call, lazily))
         return Failure{"broken_calls", "rule of " + op.full_name, std::string(name(differs->aspect)),
                        differs->text + "\n" + oracle::describe(call) + "\nafter the change: " + change};
     } catch (const Error&) {  // of legal calls' own: drawn_calls

@@ -35,9 +35,10 @@ bool eager_may_die(const OpDef& op, const DrawnCall& call) {
 
 namespace {
 // What eager gives that the rule does not say: on the meta device, and on the CPU where that one lacks a kernel or
-// says something else too.
-std::optional<oracle::Difference> otherwise_in_eager(const OpDef& op, DrawnCall& call) {
+// says something else too. What is read lazily kernels see alone.
+std::optional<oracle::Difference> otherwise_in_eager(const OpDef& op, DrawnCall& call, bool lazily) {
   oracle::CheckOptions options;
+  if (lazily) options.devices = oracle::Devices::cpu;
   if (eager_may_die(op, call)) options.devices = oracle::Devices::meta;
   oracle::Place place;
   auto differs = oracle::CallJudge(op, options, place).judge(call, false).difference;
@@ -74,7 +75,7 @@ std::optional<Failure> misjudged_call(std::span<const OpDef* const> rows, uint64
       // Of what is lazy eager refuses some calls, too.
       if (predicted.raised && !lazily) return failure("refused", predicted.text);
       if (predicted.broken) continue;  // legal, and the row says that it does not serve it
-      auto differs = otherwise_in_eager(op, call);
+      auto differs = otherwise_in_eager(op, call, lazily);
       if (!differs && !lazily && choose.chance(1, 3)) differs = otherwise_with_symbols(call, choose);
       if (differs) return failure(name(differs->aspect), differs->text);
     } catch (const UserError& error) {

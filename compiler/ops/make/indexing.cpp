@@ -170,9 +170,12 @@ void index_put(CallMaker& m) {
   if (masks) wish.dtypes = m.op().dtypes - dtypes::float8;  // eager fills by a mask, and can't fill float8
   ValueId self = m.tensor(wish);
   m.set("self", self);
-  Sizes values;  // of a mask: one number for all that it takes
+  Sizes values;  // of a mask: the same for all that it takes
   if (masks) {
     set_mask(m, m.sizes(self), false);  // its result does not hang on what the mask takes
+    const Sizes all = m.sizes(self);
+    const size_t taken = m.rank(m.get("indices").value_list()[0]);
+    if (m.choose().flip()) values = m.shape_like_with_ones(Sizes(all.span().subspan(taken)));
   } else {
     values = m.shape_like_with_ones(set_indices(m, m.sizes(self)));
   }
