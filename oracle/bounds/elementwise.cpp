@@ -401,17 +401,9 @@ double quotient_error(double a, double ea, double b, double eb) {
 }
 }  // namespace
 
-// Float8 is for storage; bools are 0 and 1. What has such operands all the same, as an op that fills in powers of 1,
-// is defined as in code.
-static Dtype evaluated_in(const ScalarRow& row, Dtype compute) {
-  if (row.dtypes.has(compute)) return compute;
-  if (is_float8(compute)) return Dtype::f32;
-  return compute == Dtype::b8 ? Dtype::u8 : compute;
-}
-
 ScalarValue table_value(const ScalarRow& row, Dtype compute, std::span<const ScalarValue> operands,
                         std::optional<Dtype> target) {
-  return evaluate(row, evaluated_in(row, compute), operands, target);
+  return evaluate(row, is_float8(compute) && !row.dtypes.has(compute) ? Dtype::f32 : compute, operands, target);
 }
 
 bool reads_signs_of_nan(const ScalarRow& row, Dtype compute) {
@@ -549,7 +541,6 @@ void errors_by_rule(const ScalarRow& row, Dtype compute, Dtype result, std::span
 
 void elementwise_errors(const ScalarRow& row, Dtype compute, Dtype result, std::span<const ElementsIn> operands,
                         int64_t count, ElementsOut& out) {
-  if (compute == Dtype::b8) compute = evaluated_in(row, compute);
   errors_by_rule(row, compute, result, operands, count, out);
   keep_ends(row, compute, result, operands, count, out);
   settle_decisions(row, compute, operands, count, out);

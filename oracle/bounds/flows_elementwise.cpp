@@ -454,7 +454,8 @@ Outcome flow_elementwise(FlowContext& in, const Call& call, Dtype& result) {
   Outcome out = dies ? without_open_integers(in, call).run_widened(in.boxed) : call.run_widened(in.boxed);
   if (out.raised) return out;
   result = row.result == ResultRule::target ? call.result_dtypes[0] : result_dtype(row, compute);
-  if (is_float8(compute) && !row.dtypes.has(compute)) compute = Dtype::f32;  // as loops do
+  if (!row.dtypes.has(compute) && is_float8(compute)) compute = Dtype::f32;  // as loops do
+  if (!row.dtypes.has(compute) && compute == Dtype::b8) compute = Dtype::u8;
   at::Tensor value = out.results[0]->value.toTensor();
   std::vector<Planes> operands;
   bool loose = false;  // a zero among the operands may have either sign
