@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cmath>
 #include <cstring>
+#include <limits>
 #include <numeric>
 #include <span>
+#include <type_traits>
 #include <vector>
 
 namespace lenz::runtime {
@@ -17,45 +18,43 @@ using loops::Tensor;
 namespace {
 
 constexpr int64_t kFewOfMany = 8, kBlock = 64;
-constexpr size_t kFewItems = 12;  // so many are in order before a pivot is found
-constexpr int64_t kPieces = 8;    // for each worker: who is late is helped out
-constexpr int64_t kMany = 64;     // items for each byte of a key: enough for its counts
-constexpr int64_t kShort = 160;   // to compare each with each takes less time than to guess wrong which is less
+constexpr size_t kFewItems = 12;          // so many are in order before a pivot is found
+constexpr int64_t kPieces = 8;            // for each worker: who is late is helped out
+constexpr int64_t kMany = 64;             // items for each byte of a key: enough for its counts
+constexpr int64_t kShort = 160;           // to compare each with each takes less time than to guess wrong which is less
+constexpr int64_t kBeside = 16;           // lines beside each other: what they have in one cache line
+constexpr int64_t kKeysInRoom = 1 << 16;  // of lines that are read at the same time: they stay in the second cache
 
 // Numbers in the order of keys: -0 is 0, NaN is the greatest.
-uint64_t order_of(double x) {
-  if (std::isnan(x)) return UINT64_MAX;
-  const auto bits = std::bit_cast<uint64_t>(x + 0.0);
-  return bits >> 63 ? ~bits : bits | uint64_t{1} << 63;
+template <class Bits>
+Bits order_of_bits(Bits bits) {
+  return bits < 0 ? static_cast<Bits>(bits ^ std::numeric_limits<Bits>::max()) : bits;
 }
-uint32_t order_of(float x) {
-  const auto bits = std::bit_cast<uint32_t>(x + 0.0F);
-  const uint32_t key = bits >> 31 ? ~bits : bits | uint32_t{1} << 31;
-  return x != x ? UINT32_MAX : key;
+int64_t order_of(double x) {
+  const int64_t key = order_of_bits(std::bit_cast<int64_t>(x + 0.0));
+  return x != x ? INT64_MAX : key;
 }
-uint64_t order_of(int64_t x) {
-  return static_cast<uint64_t>(x) ^ uint64_t { 1 } << 63;
+int32_t order_of(float x) {
+  const int32_t key = order_of_bits(std::bit_cast<int32_t>(x + 0.0F));
+  return x != x ? INT32_MAX : key;
 }
-
 // A half float whose infinity has these bits.
 template <uint16_t kInfinity>
 struct Half {
-  uint16_t bits;
+  int16_t bits;
 };
 template <uint16_t kInfinity>
-uint16_t order_of(Half<kInfinity> x) {
-  const uint16_t bits = x.bits == 0x8000 ? 0 : x.bits;
-  const int key = bits >> 15 ? ~bits : bits | 0x8000;
-  return (bits & 0x7fff) > kInfinity ? UINT16_MAX : static_cast<uint16_t>(key);
+int16_t order_of(Half<kInfinity> x) {
+  const int16_t key = x.bits == INT16_MIN ? int16_t{0} : order_of_bits(x.bits);
+  return (x.bits & INT16_MAX) > kInfinity ? INT16_MAX : key;
 }
-uint32_t order_of(int32_t x) {
-  return static_cast<uint32_t>(x) ^ uint32_t { 1 } << 31;
-}
-uint16_t order_of(int16_t x) { return static_cast<uint16_t>(x ^ 0x8000); }
-uint8_t order_of(int8_t x) { return static_cast<uint8_t>(x ^ 0x80); }
-uint8_t order_of(uint8_t x) { return x; }
 enum class Truth : uint8_t {};
-uint8_t order_of(Truth x) { return static_cast<uint8_t>(x) != 0 ? 1 : 0; }
+int8_t order_of(Truth x) { return static_cast<uint8_t>(x) != 0 ? 1 : 0; }
+template <class Integer>
+  requires std::is_integral_v<Integer>
+Integer order_of(Integer x) {
+  return x;
+}
 
 template <class T>
 T load(const std::byte* at) {
@@ -65,61 +64,119 @@ T load(const std::byte* at) {
 }
 
 // A key and its position, which decides between equal keys: stable, and the same for every algorithm.
-struct WideItem {
-  uint64_t key_ = 0;
-  int64_t from_ = 0;
+class WideItem {
+ public:
+  using Key = int64_t;
 
-  uint64_t key() const { return key_; }
+  WideItem() = default;
+  WideItem(Key key, int64_t from) : key_(key), from_(from) {}
+  Key key() const { return key_; }
+  uint64_t bits() const {
+    return static_cast<uint64_t>(key_) ^ uint64_t { 1 } << 63;
+  }  // of equal order
   int64_t from() const { return from_; }
   bool operator<(const WideItem& o) const { return key_ != o.key_ ? key_ < o.key_ : from_ < o.from_; }
+
+ private:
+  Key key_ = 0;
+  int64_t from_ = 0;
 };
 // The same in half the room: of keys of four bytes and fewer.
 class NarrowItem {
  public:
+  using Key = int32_t;
   static constexpr int64_t kMost = UINT32_MAX;
 
   NarrowItem() = default;
-  NarrowItem(uint32_t key, int64_t from) : both_(uint64_t{key} << 32 | static_cast<uint32_t>(from)) {}
-  uint32_t key() const { return static_cast<uint32_t>(both_ >> 32); }
+  NarrowItem(Key key, int64_t from)
+      : both_(uint64_t{static_cast<uint32_t>(key) ^ kSign} << 32 | static_cast<uint32_t>(from)) {}
+  Key key() const { return static_cast<Key>(bits() ^ kSign); }
+  uint32_t bits() const { return static_cast<uint32_t>(both_ >> 32); }
   int64_t from() const { return static_cast<uint32_t>(both_); }
   bool operator<(const NarrowItem& o) const { return both_ < o.both_; }
 
  private:
+  static constexpr uint32_t kSign = uint32_t{1} << 31;
   uint64_t both_ = 0;
 };
 
-template <class T>
-struct KeyOf {
-  static constexpr int64_t kBytes = sizeof(T);
-  auto operator()(const std::byte* at) const { return order_of(load<T>(at)); }
-};
-
-// Of any dtype, slowly.
-struct KeyOfAny {
-  static constexpr int64_t kBytes = 0;
-  Dtype dtype;
-  uint64_t operator()(const std::byte* at) const {
-    const ScalarValue x = loops::read_element(dtype, at);
-    return x.kind() == ScalarKind::integer ? order_of(x.integer()) : order_of(x.real());
-  }
-};
-
-// The keys of a line, by number.
-struct Line {
-  const std::byte* first;
+// Lines beside each other, by where they begin.
+struct Lines {
+  std::vector<const std::byte*> first;
   int64_t step;  // bytes
   int64_t length;
   bool descending;
 
-  const std::byte* at(int64_t i) const { return first + i * step; }
+  const std::byte* at(size_t line, int64_t i) const { return first[line] + i * step; }
 };
 
 // What a worker sorts in.
 template <class Item>
 struct Room {
   std::vector<Item> items, others;
-  std::vector<int32_t> keys;
+  std::vector<typename Item::Key> keys;  // of each of the lines, one behind another
 };
+
+// The keys of lines, in the order that is wanted.
+template <class T, class Key>
+void read_keys(const Lines& lines, Key* to) {
+  const Key flip = lines.descending ? Key{-1} : Key{0};
+  auto key = [&](const std::byte* at) { return static_cast<Key>(order_of(load<T>(at)) ^ flip); };
+  const int64_t length = lines.length;
+  if (lines.first.size() == 1) {
+    if (lines.step == sizeof(T))
+      for (int64_t i = 0; i < length; ++i) to[i] = key(lines.first[0] + i * static_cast<int64_t>(sizeof(T)));
+    else
+      for (int64_t i = 0; i < length; ++i) to[i] = key(lines.at(0, i));
+    return;
+  }
+  bool neighbours = std::ssize(lines.first) == kBeside;
+  for (size_t n = 0; n < lines.first.size(); ++n)
+    neighbours = neighbours && lines.first[n] == lines.first[0] + n * sizeof(T);
+  int64_t i = 0;
+  if (neighbours)  // vectors of them, and squares of these the other way round
+    for (; i + kBeside <= length; i += kBeside) {
+      std::array<std::array<Key, kBeside>, kBeside> square;
+      for (int64_t k = 0; k < kBeside; ++k)
+        for (size_t n = 0; n < kBeside; ++n)
+          square[static_cast<size_t>(k)][n] = key(lines.at(0, i + k) + n * sizeof(T));
+      for (size_t n = 0; n < kBeside; ++n)
+        for (size_t k = 0; k < kBeside; ++k)
+          to[static_cast<int64_t>(n) * length + i + static_cast<int64_t>(k)] = square[k][n];
+    }
+  for (; i < length; ++i)
+    for (size_t n = 0; n < lines.first.size(); ++n) to[static_cast<int64_t>(n) * length + i] = key(lines.at(n, i));
+}
+
+// Of any dtype, slowly.
+void read_any(Dtype dtype, const Lines& lines, int64_t* to) {
+  for (size_t n = 0; n < lines.first.size(); ++n)
+    for (int64_t i = 0; i < lines.length; ++i) {
+      const ScalarValue x = loops::read_element(dtype, lines.at(n, i));
+      const int64_t key = x.kind() == ScalarKind::integer ? x.integer() : order_of(x.real());
+      *to++ = lines.descending ? ~key : key;
+    }
+}
+
+void read_keys(Dtype dtype, const Lines& lines, int32_t* to) {
+  switch (dtype) {
+    case Dtype::f32: return read_keys<float>(lines, to);
+    case Dtype::i32: return read_keys<int32_t>(lines, to);
+    case Dtype::i16: return read_keys<int16_t>(lines, to);
+    case Dtype::i8: return read_keys<int8_t>(lines, to);
+    case Dtype::u8: return read_keys<uint8_t>(lines, to);
+    case Dtype::b8: return read_keys<Truth>(lines, to);
+    case Dtype::f16: return read_keys<Half<0x7c00>>(lines, to);
+    default: return read_keys<Half<0x7f80>>(lines, to);
+  }
+}
+void read_keys(Dtype dtype, const Lines& lines, int64_t* to) {
+  switch (dtype) {
+    case Dtype::f64: return read_keys<double>(lines, to);
+    case Dtype::i64: return read_keys<int64_t>(lines, to);
+    default: return read_any(dtype, lines, to);
+  }
+}
 
 // By the keys' bytes, from the least to the greatest; equal ones keep their order. Bytes that all have alike are left
 // out, and of long keys all but the first four that differ: what these leave alike is sorted by the others. Gives where
@@ -128,10 +185,10 @@ template <class Item>
 std::span<Item> sort_by_bytes(std::span<Item> items, std::span<Item> others) {
   constexpr int kDigits = 4;
   uint64_t differ = 0;
-  for (const Item& i : items) differ |= i.key() ^ items[0].key();
+  for (const Item& i : items) differ |= i.bits() ^ items[0].bits();
   const int rest = std::max(0, static_cast<int>(std::bit_width(differ)) - 8 * kDigits);
   auto digit = [&](const Item& i, size_t d) {
-    return static_cast<size_t>(i.key() >> (rest + 8 * static_cast<int>(d))) & 255;
+    return static_cast<size_t>(i.bits() >> (rest + 8 * static_cast<int>(d))) & 255;
   };
   std::array<std::array<size_t, 256>, kDigits> counts{};
   for (const Item& i : items)
@@ -145,7 +202,7 @@ std::span<Item> sort_by_bytes(std::span<Item> items, std::span<Item> others) {
     std::swap(from, to);
   }
   for (size_t first = 0, end = 0; rest > 0 && first < from.size(); first = end) {
-    while (end < from.size() && from[end].key() >> rest == from[first].key() >> rest) ++end;
+    while (end < from.size() && from[end].bits() >> rest == from[first].bits() >> rest) ++end;
     const std::span<Item> alike = from.subspan(first, end - first);
     if (alike.size() < kMany * sizeof(uint64_t)) {
       if (alike.size() > 1) std::ranges::sort(alike, std::less<>());
@@ -157,23 +214,16 @@ std::span<Item> sort_by_bytes(std::span<Item> items, std::span<Item> others) {
 }
 
 // A short line: each item's place is the number of those before it. The compiler compares vectors of them.
-template <class Item>
-void sort_by_counts(Room<Item>& room) {
-  const std::vector<Item>& items = room.items;
-  const auto length = static_cast<int32_t>(items.size());
-  room.keys.resize(items.size());
-  for (size_t i = 0; i < items.size(); ++i)
-    room.keys[i] = static_cast<int32_t>(static_cast<uint32_t>(items[i].key()) ^ 0x80000000U);
-  room.others.resize(items.size());
-  const int32_t* keys = room.keys.data();
+void sort_by_counts(std::span<const int32_t> keys, std::vector<NarrowItem>& items) {
+  const auto length = static_cast<int32_t>(keys.size());
+  items.resize(keys.size());
   for (int32_t i = 0; i < length; ++i) {
-    const int32_t own = keys[i];
+    const int32_t own = keys[static_cast<size_t>(i)];
     int32_t before = 0;
-    for (int32_t k = 0; k < i; ++k) before += keys[k] <= own;
-    for (int32_t k = i + 1; k < length; ++k) before += keys[k] < own;
-    room.others[static_cast<size_t>(before)] = items[static_cast<size_t>(i)];
+    for (int32_t k = 0; k < i; ++k) before += keys[static_cast<size_t>(k)] <= own;
+    for (int32_t k = i + 1; k < length; ++k) before += keys[static_cast<size_t>(k)] < own;
+    items[static_cast<size_t>(before)] = NarrowItem(own, i);
   }
-  std::swap(room.items, room.others);
 }
 
 // The item that belongs at a place comes there, lesser ones before it and greater ones behind it. Comparisons decide no
@@ -204,111 +254,81 @@ void put_in_place(std::span<Item> items, size_t place) {
   std::ranges::nth_element(items, items.begin() + static_cast<ptrdiff_t>(place), std::less<>());
 }
 
-// Its first `count` items in order. Where these are few of many, the others are only compared with the last of them.
-template <class Item, class Key>
-void first_in_order(const Line& line, int64_t count, Room<Item>& room, const Key& key_at) {
-  std::vector<Item>& items = room.items;
-  using Number = decltype(key_at(line.first));
-  const Number flip = line.descending ? ~Number{0} : Number{0};
-  auto item = [&](int64_t i) { return Item{static_cast<Number>(key_at(line.at(i)) ^ flip), i}; };
-  // A block at once, in vectors where they are neighbours.
-  auto none_less = [&](int64_t from, int64_t to, Number than) {
-    bool any = false;
-    if (line.step == Key::kBytes)
-      for (const std::byte* at = line.at(from); at != line.at(to); at += Key::kBytes)
-        any |= static_cast<Number>(key_at(at) ^ flip) < than;
-    else
-      for (int64_t i = from; i < to; ++i) any |= static_cast<Number>(key_at(line.at(i)) ^ flip) < than;
-    return !any;
-  };
-  const int64_t kept = count * kFewOfMany <= line.length ? count : line.length;
-  items.resize(static_cast<size_t>(kept));
-  for (int64_t i = 0; i < kept; ++i) items[static_cast<size_t>(i)] = item(i);
-  if (kept < line.length) {
-    std::ranges::make_heap(items, std::less<>());
-    for (int64_t from = kept; from < line.length; from += kBlock) {
-      const int64_t to = std::min(from + kBlock, line.length);
-      if (none_less(from, to, static_cast<Number>(items.front().key())))
-        continue;  // of equal ones the earlier comes first
-      for (int64_t i = from; i < to; ++i) {
-        const Item next = item(i);
-        if (next.key() >= items.front().key()) continue;
-        std::ranges::pop_heap(items, std::less<>());
-        items.back() = next;
-        std::ranges::push_heap(items, std::less<>());
-      }
+// The first few items of many in order: the others are only compared with the last of them.
+template <class Item>
+void few_in_order(std::span<const typename Item::Key> keys, size_t count, std::vector<Item>& items) {
+  items.resize(count);
+  for (size_t i = 0; i < count; ++i) items[i] = Item(keys[i], static_cast<int64_t>(i));
+  std::ranges::make_heap(items, std::less<>());
+  for (size_t from = count; from < keys.size(); from += kBlock) {
+    const size_t to = std::min<size_t>(from + kBlock, keys.size());
+    const typename Item::Key last = items.front().key();
+    bool any = false;  // a block at once, in vectors
+    for (size_t i = from; i < to; ++i) any |= keys[i] < last;
+    if (!any) continue;
+    for (size_t i = from; i < to; ++i) {
+      if (keys[i] >= items.front().key()) continue;  // of equal ones the earlier comes first
+      std::ranges::pop_heap(items, std::less<>());
+      items.back() = Item(keys[i], static_cast<int64_t>(i));
+      std::ranges::push_heap(items, std::less<>());
     }
-    std::ranges::sort_heap(items, std::less<>());
-  } else if (sizeof(Number) <= sizeof(int32_t) && line.length <= kShort) {
-    sort_by_counts(room);
-  } else if (line.length >= kMany * static_cast<int64_t>(sizeof(Number))) {
+  }
+  std::ranges::sort_heap(items, std::less<>());
+}
+
+template <class Item>
+void make_items(std::span<const typename Item::Key> keys, std::vector<Item>& items) {
+  items.resize(keys.size());
+  for (size_t i = 0; i < keys.size(); ++i) items[i] = Item(keys[i], static_cast<int64_t>(i));
+}
+
+// What of a line is wanted: its first `count`, or what belongs at the places. Its keys have so many bytes.
+struct Wanted {
+  size_t count, key_bytes;
+  std::span<const int64_t> places;
+};
+
+template <class Item>
+void first_in_order(std::span<const typename Item::Key> keys, const Wanted& wanted, Room<Item>& room) {
+  std::vector<Item>& items = room.items;
+  const size_t count = wanted.count;
+  if (count * kFewOfMany <= keys.size()) return few_in_order(keys, count, items);
+  if constexpr (std::is_same_v<Item, NarrowItem>)
+    if (keys.size() <= kShort) return sort_by_counts(keys, items);
+  make_items(keys, items);
+  if (keys.size() >= kMany * wanted.key_bytes) {
     room.others.resize(items.size());
     if (sort_by_bytes<Item>(items, room.others).data() != items.data()) std::swap(items, room.others);
-  } else if (count < line.length) {
-    put_in_place<Item>(items, static_cast<size_t>(count));
-    std::ranges::sort(items.begin(), items.begin() + count, std::less<>());
+  } else if (count < keys.size()) {
+    put_in_place<Item>(items, count);
+    std::ranges::sort(items.begin(), items.begin() + static_cast<ptrdiff_t>(count), std::less<>());
   } else {
     std::ranges::sort(items, std::less<>());
   }
 }
 
 // Its items at places of the order, in the order of the places.
-template <class Item, class Key>
-void at_places(const Line& line, std::span<const int64_t> places, Room<Item>& room, const Key& key_at) {
-  const int64_t last = std::ranges::max(places);
-  if ((last + 1) * kFewOfMany <= line.length) {
-    first_in_order(line, last + 1, room, key_at);
+template <class Item>
+void at_places(std::span<const typename Item::Key> keys, const Wanted& wanted, Room<Item>& room) {
+  const auto last = static_cast<size_t>(std::ranges::max(wanted.places));
+  if ((last + 1) * kFewOfMany <= keys.size()) {
+    few_in_order(keys, last + 1, room.items);
   } else {
-    using Number = decltype(key_at(line.first));
-    const Number flip = line.descending ? ~Number{0} : Number{0};
-    room.items.resize(static_cast<size_t>(line.length));
-    for (int64_t i = 0; i < line.length; ++i)
-      room.items[static_cast<size_t>(i)] = Item{static_cast<Number>(key_at(line.at(i)) ^ flip), i};
+    make_items(keys, room.items);
     // From the least place to the greatest: what lies behind one of them is all that the next one can be of.
-    for (int64_t done = 0; done <= last;) {
-      int64_t next = last;
-      for (int64_t p : places)
-        if (p >= done) next = std::min(next, p);
-      put_in_place(std::span(room.items).subspan(static_cast<size_t>(done)), static_cast<size_t>(next - done));
+    for (size_t done = 0; done <= last;) {
+      size_t next = last;
+      for (int64_t p : wanted.places)
+        if (static_cast<size_t>(p) >= done) next = std::min(next, static_cast<size_t>(p));
+      put_in_place(std::span(room.items).subspan(done), next - done);
       done = next + 1;
     }
   }
   room.others.clear();
-  for (int64_t p : places) room.others.push_back(room.items[static_cast<size_t>(p)]);
+  for (int64_t p : wanted.places) room.others.push_back(room.items[static_cast<size_t>(p)]);
   std::swap(room.items, room.others);
 }
 
-// What of a line is wanted: its first `count`, or what belongs at the places.
-struct Wanted {
-  int64_t count;
-  std::span<const int64_t> places;
-};
-
-template <class Item, class Key>
-void wanted_in_order(const Line& line, const Wanted& wanted, Room<Item>& room, const Key& key_at) {
-  if (wanted.places.empty()) return first_in_order(line, wanted.count, room, key_at);
-  at_places(line, wanted.places, room, key_at);
-}
-
-void wanted_in_order(Dtype dtype, const Line& line, const Wanted& wanted, Room<NarrowItem>& room) {
-  switch (dtype) {
-    case Dtype::f32: return wanted_in_order(line, wanted, room, KeyOf<float>());
-    case Dtype::i32: return wanted_in_order(line, wanted, room, KeyOf<int32_t>());
-    case Dtype::i16: return wanted_in_order(line, wanted, room, KeyOf<int16_t>());
-    case Dtype::i8: return wanted_in_order(line, wanted, room, KeyOf<int8_t>());
-    case Dtype::u8: return wanted_in_order(line, wanted, room, KeyOf<uint8_t>());
-    case Dtype::b8: return wanted_in_order(line, wanted, room, KeyOf<Truth>());
-    case Dtype::f16: return wanted_in_order(line, wanted, room, KeyOf<Half<0x7c00>>());
-    default: return wanted_in_order(line, wanted, room, KeyOf<Half<0x7f80>>());
-  }
-}
-void wanted_in_order(Dtype dtype, const Line& line, const Wanted& wanted, Room<WideItem>& room) {
-  switch (dtype) {
-    case Dtype::f64: return wanted_in_order(line, wanted, room, KeyOf<double>());
-    case Dtype::i64: return wanted_in_order(line, wanted, room, KeyOf<int64_t>());
-    default: return wanted_in_order(line, wanted, room, KeyOfAny{dtype});
-  }
-}
 bool has_short_keys(Dtype dtype) {
   switch (dtype) {
     case Dtype::f32:
@@ -332,6 +352,13 @@ void of_bytes(int64_t bytes, const F& f) {
   f(uint8_t{});
 }
 
+// How many lines are read at the same time: those beside each other, where theirs are nearer than a line's next.
+int64_t lines_at_once(const Tensor& lines, int64_t step, int64_t length) {
+  if (lines.numel() < 2) return 1;
+  const int64_t apart = lines.address(lines.coordinates(1)) - lines.address(lines.coordinates(0));
+  return std::abs(apart) < std::abs(step) ? std::clamp<int64_t>(kKeysInRoom / length, 1, kBeside) : 1;
+}
+
 template <class Item>
 void sort_in(const Tensor& keys, Tensor values, Tensor indices, uint32_t dim, bool descending, Pool& pool,
              std::span<const int64_t> places) {
@@ -342,32 +369,51 @@ void sort_in(const Tensor& keys, Tensor values, Tensor indices, uint32_t dim, bo
   auto step = [&](const Tensor& t) { return t && t.rank() > 0 ? t.strides()[dim] : 0; };
   auto room = [&](const Tensor& t) { return !t ? 0 : t.rank() > 0 ? t.sizes()[dim] : 1; };
   const int64_t of_values = room(values), of_indices = room(indices);
-  const Wanted wanted{std::max(of_values, of_indices), places};
+  const Wanted wanted{static_cast<size_t>(std::max(of_values, of_indices)), static_cast<size_t>(keys.item_bytes()),
+                      places};
+  if (wanted.count == 0) return;
   const int64_t value_step = values ? step(values) * values.item_bytes() : 0;
   const int64_t index_step = indices ? step(indices) * indices.item_bytes() : 0;
   std::vector<Room<Item>> rooms(static_cast<size_t>(pool.workers()));
-  auto line = [&](int64_t number, int worker) {
-    Room<Item>& own = rooms[static_cast<size_t>(worker)];
+  // One of the lines in the worker's room.
+  auto line = [&](const Lines& from, size_t number, const Ints& at, Room<Item>& own) {
+    const std::span keys_of_line =
+        std::span(own.keys).subspan(number * static_cast<size_t>(length), static_cast<size_t>(length));
+    if (places.empty())
+      first_in_order<Item>(keys_of_line, wanted, own);
+    else
+      at_places<Item>(keys_of_line, wanted, own);
     const std::vector<Item>& items = own.items;
-    const Ints at = lines.coordinates(number);
-    const Line from{keys.element(keys.address(at)), step(keys) * keys.item_bytes(), length, descending};
-    wanted_in_order(keys.dtype(), from, wanted, own);
-    const int64_t to_value = values ? values.address(at) : 0, to_index = indices ? indices.address(at) : 0;
     auto put = [&]<class T>(T) {
-      std::byte* to = values.element(to_value);
+      std::byte* to = values.element(values.address(at));
       for (int64_t i = 0; i < of_values; ++i)
-        std::memcpy(to + i * value_step, from.at(items[static_cast<size_t>(i)].from()), sizeof(T));
+        std::memcpy(to + i * value_step, from.at(number, items[static_cast<size_t>(i)].from()), sizeof(T));
     };
     if (values) of_bytes(keys.item_bytes(), put);
-    std::byte* to = indices ? indices.element(to_index) : nullptr;
+    std::byte* to = indices ? indices.element(indices.address(at)) : nullptr;
     for (int64_t i = 0; i < of_indices; ++i) {
       const int64_t place = items[static_cast<size_t>(i)].from();
       std::memcpy(to + i * index_step, &place, sizeof place);
     }
   };
   const int64_t count = lines.numel(), pieces = length * count < 4096 ? 1 : std::min(count, pool.workers() * kPieces);
+  const int64_t at_once = lines_at_once(lines, step(keys), length);
   auto piece = [&](int64_t number, int worker) {
-    for (int64_t n = number * count / pieces; n < (number + 1) * count / pieces; ++n) line(n, worker);
+    Room<Item>& own = rooms[static_cast<size_t>(worker)];
+    Lines from{{}, step(keys) * keys.item_bytes(), length, descending};
+    std::vector<Ints> at;
+    const int64_t end = (number + 1) * count / pieces;
+    for (int64_t n = number * count / pieces; n < end; n += std::ssize(at)) {
+      at.clear();
+      from.first.clear();
+      for (int64_t k = n; k < std::min(n + at_once, end); ++k) {
+        at.push_back(lines.coordinates(k));
+        from.first.push_back(keys.element(keys.address(at.back())));
+      }
+      own.keys.resize(at.size() * static_cast<size_t>(length));
+      read_keys(keys.dtype(), from, own.keys.data());
+      for (size_t k = 0; k < at.size(); ++k) line(from, k, at[k], own);
+    }
   };
   pool.run(pieces, Work::of(piece));
 }
