@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <span>
 
 #include "compiler/loops/index_parts.h"
 
@@ -175,8 +176,24 @@ Dim IndexSpace::simplify(Dim index) const {
   return simple;
 }
 
+// What axes move of an index; the rest may be anything: quotients of axes around them, say.
+static Dim moved(Dim index, std::span<const IndexSpace::Axis> axes) {
+  auto moves = [&](Dim d) {
+    return std::ranges::any_of(axes, [&](const IndexSpace::Axis& a) { return mentions(d, a.symbol); });
+  };
+  try {
+    Dim made = 0;
+    const DimParts sum = terms_of(index);
+    for (size_t i = 0; i < sum.operands.size(); ++i)
+      if (moves(sum.operands[i])) made += sum.coefficients[i] * sum.operands[i];
+    return made;
+  } catch (const UserError&) {  // an overflow
+    return index;
+  }
+}
+
 std::optional<Dim> IndexSpace::stride(Dim address, size_t axis) const {
-  auto form = linear(simplify(address));
+  const auto form = linear(moved(simplify(address), std::span(axes_).subspan(axis, 1)));
   if (!form) return std::nullopt;
   return form->coefficients[axis];
 }
@@ -217,17 +234,7 @@ void IndexSpace::rebuild(const std::vector<Axis>& axes, const std::vector<std::p
 }
 
 bool IndexSpace::mergeable(size_t axis, Dim index) const {
-  // What neither of them moves may be anything: quotients of axes around them, say.
-  Dim moved = 0;
-  try {
-    const DimParts sum = terms_of(simplify(index));
-    for (size_t i = 0; i < sum.operands.size(); ++i)
-      if (mentions(sum.operands[i], axes_[axis].symbol) || mentions(sum.operands[i], axes_[axis + 1].symbol))
-        moved += sum.coefficients[i] * sum.operands[i];
-  } catch (const UserError&) {  // an overflow
-    return false;
-  }
-  auto form = linear(moved);
+  const auto form = linear(moved(simplify(index), std::span(axes_).subspan(axis, 2)));
   if (!form) return false;
   Dim jump = form->coefficients[axis + 1] * axes_[axis + 1].extent;
   return form->coefficients[axis] == jump || proves(eq(form->coefficients[axis], jump));

@@ -317,6 +317,8 @@ TEST(IndexAlgebra, StridesAndAxes) {
   EXPECT_EQ(s.stride(address, 0), Dim(1));
   EXPECT_EQ(s.stride(address, 1), f.dim("s0*4"));
   EXPECT_FALSE(s.stride(f.dim("i0*i1"), 0));
+  EXPECT_EQ(s.stride(f.dim("max(0, i1 - 1)*4 + i0"), 0), Dim(1)) << "whatever others add";
+  EXPECT_FALSE(s.stride(f.dim("max(0, i1 - 1)*4 + i0"), 1));
   EXPECT_FALSE(s.stride(f.dim("i0//2"), 0));
   EXPECT_EQ(s.linear(address)->constant, Dim(3));
   EXPECT_TRUE(s.mergeable(1, f.dim("i1*4 + i2")));

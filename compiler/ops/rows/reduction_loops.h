@@ -60,27 +60,43 @@ inline constexpr std::string_view kAnyDimsLoops = LENZ_NAMED_DIMS LENZ_LOGICAL("
 #define LENZ_OF_SCALAR "if rank(%self) == 0 { %out0[$i] = %self[$i] %out1[$i] = to(0, i64) } else { "
 #define LENZ_KEPT "choose($keepdim, inserted($i, $d, 0), $i)"
 
-// The most frequent value, of several the least, and the last place where it stands.
+// The most frequent value, of several the least, and the last place where it stands. NaN differs from itself. Of few
+// places each is compared with each; in order it is the end of the first run that none is longer than.
 inline constexpr std::string_view kModeLoops = LENZ_OF_SCALAR R"(
   $d = wrap($dim, rank(%self))
   $n = size(%self, $d)
   $rest = without(shape(%self), [$d])
   %often = temporary(i64, shape(%self))
-  for $i in shape(%self), reduce $k < $n {
-    c = reduce sum(to(%self[$i] == %self[replaced($i, $d, $k)], i64))
-    %often[$i] = c
-  }
-  %most = temporary(i64, $rest)
-  for $i in $rest, reduce $k < $n { m = reduce maximum(%often[inserted($i, $d, $k)]) %most[$i] = m }
-  %value = temporary(dtype(%self), $rest)
-  for $i in $rest, reduce $k < $n {
-    best = %often[inserted($i, $d, $k)] == %most[$i]
-    m = reduce minimum(where(best, %self[inserted($i, $d, $k)], greatest(dtype(%self))))
-    %value[$i] = m
-  }
-  for $i in $rest, reduce $k < $n {
-    m, p = reduce argmax_last(to(%self[inserted($i, $d, $k)] == %value[$i], u8), $k)
-    %out1[)" LENZ_KEPT "] = p } for $i in $rest { %out0[" LENZ_KEPT "] = %value[$i] } }";
+  %end = temporary(i64, $rest)
+  if is_constant($n) and $n <= 64 {
+    for $i in shape(%self), reduce $k < $n {
+      c = reduce sum(to(%self[$i] == %self[replaced($i, $d, $k)], i64))
+      %often[$i] = c
+    }
+    %most = temporary(i64, $rest)
+    for $i in $rest, reduce $k < $n { m = reduce maximum(%often[inserted($i, $d, $k)]) %most[$i] = m }
+    %value = temporary(dtype(%self), $rest)
+    for $i in $rest, reduce $k < $n {
+      best = %often[inserted($i, $d, $k)] == %most[$i]
+      m = reduce minimum(where(best, %self[inserted($i, $d, $k)], greatest(dtype(%self))))
+      %value[$i] = m
+    }
+    for $i in $rest, reduce $k < $n {
+      m, p = reduce argmax_last(to(%self[inserted($i, $d, $k)] == %value[$i], u8), $k)
+      %out1[)" LENZ_KEPT "] = p } for $i in $rest { %out0[" LENZ_KEPT R"(] = %value[$i] }
+  } else {
+    %v = temporary(dtype(%self), shape(%self))
+    %p = temporary(i64, shape(%self))
+    sort(%self, %v, %p, $d, false, true)
+    for $i in $rest, scan $t < $n {
+      first = masked($t > 0, %v[inserted($i, $d, $t)] != %v[inserted($i, $d, max($t - 1, 0))], true)
+      start = scan maximum(where(first, to($t, i64), to(0, i64)))
+      %often[inserted($i, $d, $t)] = $t - start
+    }
+    for $i in $rest, reduce $t < $n { m, p = reduce argmax(%often[inserted($i, $d, $t)], $t) %end[$i] = p }
+    for $i in $rest {
+      $e = position(%end[$i], $n)
+      %out0[)" LENZ_KEPT "] = %v[inserted($i, $d, $e)] %out1[" LENZ_KEPT "] = %p[inserted($i, $d, $e)] } } }";
 
 // Scans. A scalar is its own.
 #define LENZ_SCAN(BODY)                                                \
