@@ -133,7 +133,7 @@ V remainder(V a, V b) {
   const V r = fmod(a, b);
   return select((r != 0) & ((r < 0) ^ (b < 0)), r + b, r);
 }
-V float_floor_divide(V a, V b) {
+V long_floor_divide(V a, V b) {
   const V r = fmod(a, b);
   // The products of the division must not overflow: what is large is made smaller, both alike.
   const V unit = a.type == LaneType::f64 ? select(abs(a) > 0x1p960, from(a, 0x1p-100), 1) : from(a, 1);
@@ -154,6 +154,18 @@ V float_floor_divide(V a, V b) {
   const V signed_whole = select(whole == 0, copysign(whole, plain), whole);
   const V answer = select(is_finite(plain), signed_whole, plain);  // a quotient that overflows is infinite
   return select(b == 0, plain, select(is_nan(r), r, answer));
+}
+// A quotient rounds to a whole number or over it, never under, and while whole numbers have no gaps one fused multiply
+// and subtract says exactly on which side what is left lies. Larger ones, and infinite divisors, are few.
+V float_floor_divide(V a, V b) {
+  LaneCode& code = *a.code;
+  if (!code.target().fma) return long_floor_divide(a, b);
+  const V q = a / b, whole = floor(q), rest = code.fused(-whole, b, a);
+  const V quick = select((rest != 0) & ((rest < 0) ^ (b < 0)), whole - 1, whole);
+  const V simple = (abs(q) <= (a.type == LaneType::f64 ? 0x1p52 : 0x1p23)) & is_finite(b);
+  return code.repeat(
+      {quick, select(simple, from(a, 0), 1)}, [](const std::vector<V>& s) { return s[1] != 0; },
+      [&](const std::vector<V>&) { return std::vector<V>{long_floor_divide(a, b), from(a, 0)}; })[0];
 }
 V float_trunc_divide(Call& call, V a, V b) { return trunc(value_of_dtype(call, a / b, call.compute)); }
 
