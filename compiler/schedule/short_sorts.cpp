@@ -176,7 +176,7 @@ void shorten_sorts(loops::Program& program) {
   if (!reads.any()) return;
   std::unordered_map<BufferId, Sorted>& sorted = reads.run();
   for (auto& [id, of] : sorted)
-    if (program.buffers[id].kind == loops::BufferKind::temporary && of.read && *of.read >= 1 &&
+    if (program.buffers[id].kind == loops::BufferKind::temporary && of.read &&
         program.assumptions.known().proves(lt(*of.read, program.buffers[id].type.sizes[of.dim])))
       resize(program.buffers[id].type, of.dim, *of.read);
   for_each_node(program.body, [&](loops::Node& node) {

@@ -37,6 +37,16 @@ TEST(ShortSorts, KeepWhatIsRead) {
   }
 }
 
+TEST(ShortSorts, OfWhichNothingIsReadKeepNothing) {
+  std::string text = greatest("");
+  for (std::string_view three : {"5, 3]", "i1 < 3"})
+    for (size_t at = 0; (at = text.find(three, at)) != std::string::npos;) text[at + three.find('3')] = '0';
+  loops::Program program = loops::parse_program(text, op_table());
+  shorten_sorts(program);
+  EXPECT_THAT(loops::print(program), testing::HasSubstr("%v: f32[5, 0]"));
+  loops::require_valid(program, "the test");
+}
+
 TEST(ShortSorts, LeaveWhatOthersSee) {
   loops::Program program = loops::parse_program(greatest(", %v"), op_table());
   shorten_sorts(program);
