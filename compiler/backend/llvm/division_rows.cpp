@@ -163,9 +163,7 @@ V float_floor_divide(V a, V b) {
   const V q = a / b, whole = floor(q), rest = code.fused(-whole, b, a);
   const V quick = select((rest != 0) & ((rest < 0) ^ (b < 0)), whole - 1, whole);
   const V simple = (abs(q) <= (a.type == LaneType::f64 ? 0x1p52 : 0x1p23)) & is_finite(b);
-  return code.repeat(
-      {quick, select(simple, from(a, 0), 1)}, [](const std::vector<V>& s) { return s[1] != 0; },
-      [&](const std::vector<V>&) { return std::vector<V>{long_floor_divide(a, b), from(a, 0)}; })[0];
+  return code.rarely(!simple, {quick}, [&] { return std::vector<V>{long_floor_divide(a, b)}; })[0];
 }
 V float_trunc_divide(Call& call, V a, V b) { return trunc(value_of_dtype(call, a / b, call.compute)); }
 

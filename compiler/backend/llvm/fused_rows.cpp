@@ -211,6 +211,16 @@ V log10(V x) {
   return log_by(x, kBase);
 }
 
+// The greater operand, and what the lesser adds: the logarithm of 1 + e^-gap.
+template <bool Base2>
+V logaddexp(V a, V b) {
+  static const double kUnit = Base2 ? static_cast<double>(dd::kLn2) : 1;
+  static const std::vector<double> kSlope =
+      fit_doubles([](DoubleDouble t) { return dd::log1p(t) / t / DoubleDouble(kUnit); }, 0, 1, 10);
+  const V gap = abs(a - b), t = exp(gap * -kUnit);
+  return select(is_nan(gap), a + b, fma(t, polynomial(t, kSlope), larger(a, b)));  // infinities of one sign too
+}
+
 // --- inverses of hyperbolic functions: beside 0 by their series
 
 // Half the logarithm of (1 + x) / (1 - x), with what that rounds away.
@@ -334,6 +344,8 @@ void add_fused(Spellings& t) {
   t.push_back({.name = "log", .fused_f32 = spell<log_e>});
   t.push_back({.name = "log2", .fused_f32 = spell<log2>});
   t.push_back({.name = "log10", .fused_f32 = spell<log10>});
+  t.push_back({.name = "logaddexp", .fused_f32 = spell<logaddexp<false>>});
+  t.push_back({.name = "logaddexp2", .fused_f32 = spell<logaddexp<true>>});
   t.push_back({.name = "atan", .fused_f32 = spell<atan>});
   t.push_back({.name = "asin", .fused_f32 = spell<asin>});
   t.push_back({.name = "acos", .fused_f32 = spell<acos>});
