@@ -121,6 +121,13 @@ V log1p_f64(V x) {
     return std::vector<V>{select(is_usual(sum), value, any_logarithm_of(sum, natural_base()))};
   })[0];
 }
+// The greater operand, and what the lesser adds: the logarithm of 1 + e^-gap.
+template <bool Base2>
+V logaddexp_f64(V a, V b) {
+  static const double kUnit = Base2 ? static_cast<double>(dd::kLn2) : 1;
+  const V gap = abs(a - b), more = log1p_f64(fused_exp(gap * -kUnit));
+  return select(is_nan(gap), a + b, fma(more, 1 / kUnit, larger(a, b)));  // infinities of one sign too
+}
 
 }  // namespace
 
@@ -128,6 +135,8 @@ void add_fused_logarithms(Spellings& t) {
   t.push_back({.name = "log", .fused_f64 = spell<log_e>});
   t.push_back({.name = "log2", .fused_f64 = spell<log2>});
   t.push_back({.name = "log10", .fused_f64 = spell<log10>});
+  t.push_back({.name = "logaddexp", .fused_f64 = spell<logaddexp_f64<false>>});
+  t.push_back({.name = "logaddexp2", .fused_f64 = spell<logaddexp_f64<true>>});
   t.push_back({.name = "log1p", .fused_f64 = spell<log1p_f64>});
 }
 

@@ -48,12 +48,13 @@ Power power_of(V x) {
   return {
       n, of.powers.high(index), of.powers.low(index), high, fma(square, tail, n * -of.ln2.lo), fma(square, tail, r)};
 }
+// Times 2^more.
+V whole(const Power& p, double more) {
+  return p.n.code->scale_down(p.power + fma(p.power, p.minus_one, p.power_low), p.n + more);
+}
 V exp(V x) {
   const Exponents& of = exponents_of(x.type);
-  return unless_nothing(x, x < of.none, [&](V some) {
-    const Power p = power_of(at_most(some, of.most));
-    return some.code->scale_down(p.power + fma(p.power, p.minus_one, p.power_low), p.n);
-  });
+  return unless_nothing(x, x < of.none, [&](V some) { return whole(power_of(at_most(some, of.most)), 0); });
 }
 
 struct Sum {
@@ -80,13 +81,33 @@ V tanh_f64(V x) {
   const Wide more = exact_sum(t.high, from(x, 2));
   return copysign(quotient_of(t.high, t.low, more.hi, more.lo + t.low), x);
 }
+// Half of what e^x and e^-x are together, or apart: of t = e^x - 1 and t + 1. Far out e^x is alone.
+template <bool Apart>
+V hyperbolic_f64(V x) {
+  constexpr double kFar = 20;
+  const V size = abs(x);
+  const Sum t = less_one(at_most(size, kFar));
+  const Wide grown = exact_sum(t.high, from(x, 1));
+  const V low = grown.lo + t.low;
+  const Wide near = Apart ? exact_sum(t.high, quotient_of(t.high, t.low, grown.hi, low))
+                          : exact_sum(grown.hi, quotient_of(from(x, 1), from(x, 0), grown.hi, low));
+  const V sum = near.hi + (near.lo + (Apart ? t.low : low));
+  const V value = x.code->rarely(size > kFar, {sum * 0.5}, [&] {
+    return std::vector<V>{whole(power_of(at_most(size, exponents_of(x.type).most + 1)), -1)};
+  })[0];
+  return Apart ? copysign(value, x) : value;
+}
 
 }  // namespace
+
+V fused_exp(V x) { return exp(x); }
 
 void add_fused_powers(Spellings& t) {
   t.push_back({.name = "exp", .fused_f64 = spell<exp>});
   t.push_back({.name = "expm1", .fused_f32 = spell<expm1_row>, .fused_f64 = spell<expm1_row>});
   t.push_back({.name = "tanh", .fused_f64 = spell<tanh_f64>});
+  t.push_back({.name = "sinh", .fused_f64 = spell<hyperbolic_f64<true>>});
+  t.push_back({.name = "cosh", .fused_f64 = spell<hyperbolic_f64<false>>});
 }
 
 }  // namespace lenz::native

@@ -59,15 +59,16 @@ const std::vector<double>& tail_of_less_one() {
 }
 V less_one(V r) { return fma(r * r, polynomial(r, tail_of_less_one()), r); }
 
-V exp(V x) {
+// Times 2^more.
+V power_of(V x, double more) {
   static const std::vector<double> kSlope =
       fit_doubles([](DoubleDouble r) { return dd::expm1(r) / r; }, -0.3472, 0.35, 5);
-  return unless_nothing(x, x < -104, [](V some) {
-    const V inside = at_most(some, 89);
-    const Nearest n = nearest(inside, kLog2E);
-    const V r = fma(n.number, -kLn2Low, fma(n.number, -kLn2High, inside));
-    return some.code->scale(fma(r, polynomial(r, kSlope), 1), n.number);
-  });
+  const Nearest n = nearest(x, kLog2E);
+  const V r = fma(n.number, -kLn2Low, fma(n.number, -kLn2High, x));
+  return x.code->scale(fma(r, polynomial(r, kSlope), 1), more == 0 ? n.number : n.number + more);
+}
+V exp(V x) {
+  return unless_nothing(x, x < -104, [](V some) { return power_of(at_most(some, 89), 0); });
 }
 
 // A series about a place in each quarter of a binade that counts: registers hold what all quarters have.
@@ -129,6 +130,29 @@ V tanh(V x) {
   const V most = fma(estimate, -2, 1), lost = fma(estimate, -2, from(x, 1) - most);
   const V far = most + fma(estimate * -2, error, lost);
   return copysign(select(size < 0.55, near, far), x);
+}
+
+// Half of what e^x and e^-x are together, or apart; far out e^x is alone.
+template <bool Apart>
+V hyperbolic(V x) {
+  constexpr double kFar = 80;
+  static const std::vector<double> kNear = fit_odd_tail<dd::sinh>(1.01, 4);
+  const V size = abs(x), inside = at_most(size, kFar);
+  const Nearest n = nearest(inside, kLog2E);
+  // e^x = 2^n (most + low)
+  const V high = fma(n.number, -kLn2High, inside), r = fma(n.number, -kLn2Low, high), most = high + 1;
+  const V low = fma(r * r, polynomial(r, tail_of_less_one()), fma(n.number, -kLn2Low, high - (most - 1)));
+  const V grown = most + low, estimate = x.code->reciprocal_estimate(grown),
+          half = as_float((n.integer << 23) + 0x3f000000);
+  const V unit = as_float(from(n.integer, 0x3f800000) - (n.integer << 23));
+  const V shrunk = fma(estimate, fma(-grown, estimate, 1), estimate) * (unit * unit);
+  V value = half * (most + (Apart ? low - shrunk : low + shrunk));
+  if (Apart) {
+    const V square = x * x;
+    value = select(size < 1, fma(size * square, polynomial(square, kNear), size), value);
+  }
+  value = x.code->rarely(size > kFar, {value}, [&] { return std::vector<V>{power_of(at_most(size, 91), -1)}; })[0];
+  return Apart ? copysign(value, x) : value;
 }
 
 // e^(x^2) erfc(x), which is smooth and falls slowly, times e^(-x^2), of whose exponent both parts count.
@@ -337,6 +361,8 @@ V acos(V x) {
 void add_fused(Spellings& t) {
   t.push_back({.name = "exp", .fused_f32 = spell<exp>});
   t.push_back({.name = "tanh", .fused_f32 = spell<tanh>});
+  t.push_back({.name = "sinh", .fused_f32 = spell<hyperbolic<true>>});
+  t.push_back({.name = "cosh", .fused_f32 = spell<hyperbolic<false>>});
   t.push_back({.name = "erfc", .fused_f32 = spell<erfc>});
   t.push_back({.name = "atanh", .fused_f32 = spell<atanh_f32>});
   t.push_back({.name = "asinh", .fused_f32 = spell<asinh_f32>});

@@ -35,6 +35,9 @@ class HeldTable {
   std::vector<double> high_, low_;
 };
 
+// e^x, within a place.
+V fused_exp(V x);
+
 // (above + above_low) / (below + below_low), of parts that are small.
 V quotient_of(V above, V above_low, V below, V below_low);
 
