@@ -2,6 +2,7 @@
 // rounding is felt. What f32 wants faster stands in fast_rows.cpp.
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include "compiler/backend/llvm/families.h"
 #include "compiler/backend/llvm/fast_f64.h"
@@ -163,13 +164,25 @@ V power_f32(V size, V exponent) {
   product.hi = clamped(product.hi, -1000, 1000);
   return finished(exponential(product), size.type);
 }
+// By small whole numbers, which are products, and by halves: rounded once to three times, but nothing that overflows
+// where the result doesn't.
+std::optional<V> by_products(V a, double exponent) {
+  if (exponent == 1) return a;
+  if (exponent == 2) return a * a;
+  if (exponent == 3) return a * a * a;
+  if (exponent == 4) return (a * a) * (a * a);
+  const V inverse = 1 / a;
+  if (exponent == -1) return inverse;
+  if (exponent == -2) return inverse * inverse;
+  const V root = select(a == -kInfinity, kInfinity, sqrt(a) + 0);  // of -0 it is 0
+  if (exponent == 0.5) return root;
+  if (exponent == -0.5) return 1 / root;
+  if (exponent == 1.5) return abs(a) * root;
+  return {};
+}
 V pow(V a, V b) {
-  if (auto exponent = b.code->known(b)) {  // small whole ones are products, rounded once or twice
-    if (*exponent == 1) return a;
-    if (*exponent == 2) return a * a;
-    if (*exponent == 3) return a * a * a;
-    if (*exponent == -1) return 1 / a;
-  }
+  if (const auto exponent = b.code->known(b))
+    if (const auto product = by_products(a, *exponent)) return *product;
   const V size = abs(a), plain = is_finite(size) & (size > 0) & is_finite(b);
   V magnitude = a.type == LaneType::f64 ? power_f64(select(plain, size, 1), select(plain, b, 1))
                                         : power_f32(select(plain, size, 1), select(plain, b, 1));
