@@ -389,8 +389,8 @@ void sort_in(const Tensor& keys, Tensor values, Tensor indices, uint32_t dim, bo
       for (int64_t i = 0; i < of_values; ++i)
         std::memcpy(to + i * value_step, from.at(number, items[static_cast<size_t>(i)].from()), sizeof(T));
     };
-    if (values) of_bytes(keys.item_bytes(), put);
-    std::byte* to = indices ? indices.element(indices.address(at)) : nullptr;
+    if (of_values > 0) of_bytes(keys.item_bytes(), put);
+    std::byte* to = of_indices > 0 ? indices.element(indices.address(at)) : nullptr;
     for (int64_t i = 0; i < of_indices; ++i) {
       const int64_t place = items[static_cast<size_t>(i)].from();
       std::memcpy(to + i * index_step, &place, sizeof place);

@@ -92,6 +92,16 @@ TEST(Sort, TheFirstFewAreThoseOfTheWhole) {
         }
 }
 
+TEST(Sort, OfOneResultNothingMayBeWanted) {
+  const auto pool = make_pool(1);
+  Tensor keys(Dtype::f32, {40, 20}), none(Dtype::f32, {0, 20}), indices(Dtype::i64, {1, 20}),
+      no_indices(Dtype::i64, {0, 20});
+  for (int64_t i = 0; i < keys.numel(); ++i) keys.put(i, ScalarValue(static_cast<double>(i / 20 == i % 20 ? -1 : i)));
+  sort_lines(keys, none, indices, 0, false, *pool);
+  for (int64_t i = 0; i < 20; ++i) EXPECT_EQ(indices.get(loops::Ints{0, i}).integer(), i);
+  sort_lines(keys, none, no_indices, 0, false, *pool);
+}
+
 TEST(Sort, WhatBelongsAtPlacesIsThatOfTheWhole) {
   const auto pool = make_pool(1);
   for (Dtype dtype : kSorted)
