@@ -68,7 +68,7 @@ std::optional<UserError> Infer::refusal() {
       settle(explore({}));
     else if (first.raised)
       return std::move(first.raised);
-  } catch (...) {  // what was supposed on the way to a question that nobody answers is no guard
+  } catch (const UserError&) {  // what was supposed on the way to a question that nobody answers is no guard
     if (fork_) assumptions_ = *fork_;
     throw;
   }
