@@ -124,9 +124,9 @@ V log1p_f64(V x) {
 // The greater operand, and what the lesser adds: the logarithm of 1 + e^-gap.
 template <bool Base2>
 V logaddexp_f64(V a, V b) {
-  static const double kUnit = Base2 ? static_cast<double>(dd::kLn2) : 1;
-  const V gap = abs(a - b), more = log1p_f64(fused_exp(gap * -kUnit));
-  return select(is_nan(gap), a + b, fma(more, 1 / kUnit, larger(a, b)));  // infinities of one sign too
+  const V gap = abs(a - b), power = Base2 ? fused_fall_of_two(gap) : fused_exp(-gap), more = log1p_f64(power);
+  const V sum = Base2 ? fma(more, static_cast<double>(DoubleDouble(1) / dd::kLn2), larger(a, b)) : larger(a, b) + more;
+  return select(is_nan(gap), a + b, sum);  // infinities of one sign too
 }
 
 }  // namespace

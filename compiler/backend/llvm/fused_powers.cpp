@@ -101,6 +101,12 @@ V hyperbolic_f64(V x) {
 }  // namespace
 
 V fused_exp(V x) { return exp(x); }
+V fused_fall_of_two(V gap) {
+  const DoubleDouble ln2 = exponents_of(gap.type).ln2;
+  const V inside = at_most(gap, 1200), x = inside * -ln2.hi;  // nothing is left there
+  const V lost = fma(inside, -ln2.lo, fma(inside, -ln2.hi, -x)), power = exp(x);
+  return fma(power, lost, power);
+}
 
 void add_fused_powers(Spellings& t) {
   t.push_back({.name = "exp", .fused_f64 = spell<exp>});

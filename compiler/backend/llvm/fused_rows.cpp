@@ -7,6 +7,7 @@
 
 #include "compiler/backend/llvm/families.h"
 #include "compiler/backend/llvm/fit.h"
+#include "compiler/backend/llvm/fused_tables.h"
 #include "compiler/backend/llvm/wide.h"
 #include "compiler/scalar/special_functions.h"
 
@@ -238,10 +239,9 @@ V log10(V x) {
 // The greater operand, and what the lesser adds: the logarithm of 1 + e^-gap.
 template <bool Base2>
 V logaddexp(V a, V b) {
-  static const double kUnit = Base2 ? static_cast<double>(dd::kLn2) : 1;
   static const std::vector<double> kSlope =
-      fit_doubles([](DoubleDouble t) { return dd::log1p(t) / t / DoubleDouble(kUnit); }, 0, 1, 10);
-  const V gap = abs(a - b), t = exp(gap * -kUnit);
+      fit_doubles([](DoubleDouble t) { return dd::log1p(t) / t / (Base2 ? dd::kLn2 : DoubleDouble(1)); }, 0, 1, 10);
+  const V gap = abs(a - b), t = Base2 ? fused_fall_of_two(gap) : exp(-gap);
   return select(is_nan(gap), a + b, fma(t, polynomial(t, kSlope), larger(a, b)));  // infinities of one sign too
 }
 

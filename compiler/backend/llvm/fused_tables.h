@@ -37,6 +37,8 @@ class HeldTable {
 
 // e^x, within a place.
 V fused_exp(V x);
+// 2^-gap, of a gap that is not below 0: what rounding takes from the exponent of e counts in full where that is large.
+V fused_fall_of_two(V gap);
 
 // (above + above_low) / (below + below_low), of parts that are small.
 V quotient_of(V above, V above_low, V below, V below_low);
