@@ -104,15 +104,20 @@ bool say_the_type(Graph& graph, NodeId id) {
 }
 
 // The same with types in the place of operands that give theirs alone (`new_zeros`, a size): no value hangs on these.
-// Null: none does that.
-std::unique_ptr<Graph> with_types_said(const Graph& graph) {
+// Null: none does that. `same`: which node it is, if any, that stands in both; it stays as it is.
+std::unique_ptr<Graph> with_types_said(const Graph& graph, NodeId* same = nullptr) {
   std::unique_ptr<Graph> said = graph.clone();
+  NodeId kept = kNone;  // a copy numbers its nodes anew, in their order
+  for (NodeId here = graph.first(), there = said->first(); same && here != kNone;
+       here = graph.node(here).next, there = said->node(there).next)
+    if (here == *same) kept = there;
+  if (same) *same = kept;
   bool any = false;
   for (bool again = true; again;) {  // a definition may be of that kind too
     again = false;
     for (NodeId id = said->first(), next; id != kNone; id = next) {
       next = said->node(id).next;
-      again |= say_the_type(*said, id);
+      again |= id != kept && say_the_type(*said, id);
     }
     any |= again;
   }
@@ -162,6 +167,9 @@ std::unique_ptr<Graph> without_needless(const Graph& graph, NodeId from) {
   std::unique_ptr<Graph> left = without_it_and_all_of_it(graph, from);
   if (!left) left = without_it_in_lists(graph, from);
   if (!left) left = without_it_or_overwritten(graph, from);
+  NodeId same = from;
+  if (const std::unique_ptr<Graph> said = left ? nullptr : with_types_said(graph, &same))
+    left = without_it_and_all_of_it(*said, same);
   return left ? std::move(left) : without_it_in_sub_graphs(graph, from);
 }
 

@@ -140,6 +140,21 @@ TEST(Needless, ATypeIsNoValueInABody) {
     EXPECT_EQ(ends("aten.mul(%a, %n)", "  %n = aten." + reads + "\n"), Ending::finished) << reads;
 }
 
+// Nor is it one where what is made has it from an out= tensor that what raises resized.
+TEST(Needless, ATypeIsNoValueOfWhatIsWritten) {
+  Boxed boxed(DeviceKind::cpu);
+  const auto graph = parse_graph(
+      "graph @g(%x: f32[1, 2], %i: i64[3] init integers(2, 3, seed=0)) {\n"
+      "  %o = aten.zeros([0])\n  %row = aten.index_select(%x, 1, %i, out=%o)\n"
+      "  %r = aten.full_like(%row, 0)\n  return %r\n}\n",
+      op_table());
+  auto run = [&](const Graph& part, const ExecuteOptions& options) {
+    return Executor(boxed, options).run(part, draw_inputs(part, boxed, {}, Values::ordinary, 3));
+  };
+  EXPECT_EQ(run(*graph, {}).ending, Ending::raised);
+  EXPECT_EQ(run_needed(*graph, {}, run).ended.ending, Ending::finished);
+}
+
 // What a mask's places say how many they are has no stand-in: nobody else knows its size.
 TEST(Needless, SizesOfTheRunHaveNoStandIn) {
   Boxed boxed(DeviceKind::cpu);

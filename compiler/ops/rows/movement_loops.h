@@ -175,9 +175,15 @@ inline constexpr std::string_view kRollLoops = R"(
   "for scan $t < $n { s = scan sum(" LENZ_REPEATS("%repeats[choose(rank(%repeats) == 0, [], [$t])]") ") %sums[$t] = s } " \
   "%total = temporary(i64, []) "                                                                               \
   "for reduce $t < $n { s = reduce sum(to(%repeats[choose(rank(%repeats) == 0, [], [$t])], i64)) %total[[]] = s } "
+// Each sum is marked where it is passed, and the marks are added up: as many steps as rows and places.
+#define LENZ_PASSED(rows, many)                                                \
+  "%marks = temporary(i64, [" many "]) for $t < " many                         \
+  " { %marks[$t] = 0 } "                                                       \
+  "for $k < $n { when %sums[$k] < " many " { %marks[position(%sums[$k], " many \
+  ")] += 1 } } "                                                               \
+  "for scan $t < " many " { c = scan sum(%marks[$t]) " rows "[$t] = c } "
 inline constexpr std::string_view kRepeatsLoops = LENZ_REPEATED R"(
-  if not given($output_size) { bind(%total, size(%out, 0)) }
-  for $t < size(%out, 0), reduce $k < $n { c = reduce sum(to(%sums[$k] <= $t, i64)) %out[$t] = c })";
+  if not given($output_size) { bind(%total, size(%out, 0)) })" LENZ_PASSED("%out", "size(%out, 0)");
 // One number of repeats is that of each row: of none eager does not look at it.
 inline constexpr std::string_view kRepeatInterleaveLoops = R"(
   $flat = not given($dim)
@@ -195,8 +201,7 @@ inline constexpr std::string_view kRepeatInterleaveLoops = R"(
     %row[$t] = floor_divide(to(at($t, 0), i64), )" LENZ_REPEATS("%repeats[$only]") R"()
   } else {)" LENZ_REPEATED R"(
     if not given($output_size) { bind(%total, size(%out, $d)) }
-    %row = temporary(i64, [size(%out, $d)])
-    for $t < size(%out, $d), reduce $k < $n { c = reduce sum(to(%sums[$k] <= $t, i64)) %row[$t] = c }
+    %row = temporary(i64, [size(%out, $d)]))" LENZ_PASSED("%row", "size(%out, $d)") R"(
   }
   for $i in shape(%out) {
     if $flat {
@@ -227,6 +232,7 @@ inline constexpr std::string_view kCatLoops = R"(
 #undef LENZ_BOTH
 #undef LENZ_IN_STORAGE
 #undef LENZ_REPEATED
+#undef LENZ_PASSED
 #undef LENZ_APART
 
 }  // namespace lenz

@@ -253,15 +253,22 @@ void index_put(Infer& in) {
   in.require(x.shape.has_value(), "at least one index must be given");
   DimVec sizes = indexed_shape(x);
   in.require(values.rank() <= sizes.size(), "`values` must broadcast to what is indexed");
+  std::vector<std::optional<int64_t>> most(sizes.size());  // that a mask takes
   if (!x.counts.empty()) {  // the result does not show them: whether the values fit, the run finds out
-    for (Dim& s : sizes)
-      if (in.assumptions().mentions_open(s) && !before.mentions_open(s)) s = Dim(kAny);
+    for (size_t d = 0; d < sizes.size(); ++d)
+      if (in.assumptions().mentions_open(sizes[d]) && !before.mentions_open(sizes[d])) {
+        most[d] = in.assumptions().known().range(sizes[d]).high;
+        sizes[d] = Dim(kAny);
+      }
     std::vector<Cond> others = others_relied(in, before.relied().size(), x);
     in.assumptions() = before;
     for (const Cond& c : others) in.assumptions().assume(c);
   }
   for (size_t i = 0; i < values.rank(); ++i) {
     Dim v = values.sizes()[i], s = sizes[sizes.size() - values.rank() + i];
+    const std::optional<int64_t> taken = most[sizes.size() - values.rank() + i];
+    in.require(!taken || !v.is_constant() || v.is(1) || v.constant() <= *taken,
+               "`values` must broadcast to what is indexed");
     if (!s.is(kAny) && !in.is_one(v)) in.require(eq(v, s), "`values` must broadcast to what is indexed");
   }
   in.result(TensorType{self.dtype, self.device, DimVec(self.sizes()), like_strides(in, self, std::nullopt), 0});
