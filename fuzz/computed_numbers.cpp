@@ -119,8 +119,8 @@ void number_of_the_run(Graph& graph, Chooser& choose, const OpDef& op, std::vect
   if (places.empty()) return;
   const size_t which = choose.pick(places);
   Arg& place = args[which];
-  // Eager would count for ever up to the greatest of them: degrees of polynomials, of which most end with a NaN, but not
-  // where an argument rounds to an end of the domain.
+  // Eager would count for ever up to the greatest of them: degrees of polynomials, of which most end with a NaN, but
+  // not where an argument rounds to an end of the domain.
   const bool polynomial = op.schema.packet.find("polynomial") != std::string_view::npos;  // op name: no trait tells
   const bool counted = polynomial || counts_to_operand(op, op.schema.params[which].name);
   const double number = kNumbers[choose.below(counted ? kSoonCounted : std::size(kNumbers))];

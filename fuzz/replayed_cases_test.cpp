@@ -515,7 +515,8 @@ graph @call(
 )");
 }
 
-// Powers of bools are filled in, or copied: there is no primitive of them, and the reference had none for uncertain ones.
+// Powers of bools are filled in, or copied: there is no primitive of them, and the reference had none for uncertain
+// ones.
 TEST(ReplayedCases, PowersOfUncertainBools) {
   expect_to_hold(R"(# fuzz: values=ordinary seed=0 sizes=s0=2
 graph @fuzzed(

@@ -176,9 +176,9 @@ bool applies(const KnownFault& known, Dtype dtype, const Graph& graph, NodeId no
       if (!images.empty()) terms = std::max<int64_t>(evaluate(images[0], sizes).value_or(1), 1);
     }
     const double most = largest_finite(dtype) / static_cast<double>(terms);
-    return is_floating(dtype) && within({.relative = places,
-                                         .open_from = most * (1 - places),
-                                         .of_operands = known.when == KnownFault::steps});
+    return is_floating(dtype) &&
+           within(
+               {.relative = places, .open_from = most * (1 - places), .of_operands = known.when == KnownFault::steps});
   }
   if (known.when == KnownFault::single) return within({kSingle, kSingle});
   if (known.when == KnownFault::coarse) return within({kCoarse, kCoarse});
@@ -359,11 +359,11 @@ std::vector<KnownFault> parse_known_faults(std::string_view text, const std::str
       rest.remove_prefix(std::min(bar + 3, rest.size()));
     }
     constexpr std::string_view kWhen[] = {
-        "always", "out_strided",    "any_strided",    "any_restrided", "self_overlaps", "drops",       "rounds",
-        "single", "unsorted",       "one_wide",       "misfit",        "out_restrided", "by_products", "infinite",
-        "poles",  "strided_rounds", "steps",          "skips",         "out_is_read",   "no_share",    "told_unique",
-        "coarse", "accumulates",    "result_strided", "grouped_ones",  "thin",          "negated",     "out_grows",
-        "averages"};
+        "always",       "out_strided", "any_strided", "any_restrided",  "self_overlaps", "drops",
+        "rounds",       "single",      "unsorted",    "one_wide",       "misfit",        "out_restrided",
+        "by_products",  "infinite",    "poles",       "strided_rounds", "steps",         "skips",
+        "out_is_read",  "no_share",    "told_unique", "coarse",         "accumulates",   "result_strided",
+        "grouped_ones", "thin",        "negated",     "out_grows",      "averages"};
     auto when = std::ranges::find(kWhen, fields[2]);
     if (fields[3].empty() || when == std::end(kWhen))
       throw UserError(
