@@ -444,8 +444,17 @@ void paddings(RowSink& t) {
                     except("channels-last: the CPU keeps it, libtorch's meta device says contiguous; " LENZ_GOES_ROUND,
                            row_of(movement, rule::pad, make::pad, kRaises)))));
   t.row("_pad_circular(Tensor self, SymInt[] pad) -> Tensor",
-        except(LENZ_GOES_ROUND,
-               looped(kCircularPadLoops, row_of(movement | core, rule::circular_pad, make::circular_pad, kRaises))));
+        except(LENZ_GOES_ROUND, meaning(R"(
+            $n = len($pad) // 2
+            $lead = rank(%self) - $n
+            $sizes = drop(shape(%self), $lead)
+            %places = each(range(0, $n), %k, aten.reshape(aten.sub(aten.remainder(
+                aten.sub(aten.arange(at(result_shape(), $lead + %k), device=device(%self)),
+                         max(at($pad, 2 * ($n - 1 - %k)), 0)),
+                max(at($sizes, %k) + min(at($pad, 2 * ($n - 1 - %k)), 0) + min(at($pad, 2 * ($n - %k) - 1), 0), 1)),
+                min(at($pad, 2 * ($n - 1 - %k)), 0)), concat([at(result_shape(), $lead + %k)], list($n - 1 - %k, 1))))
+            return aten.index.Tensor(%self, concat(list($lead, none), %places)))",
+                                        row_of(movement, rule::circular_pad, make::circular_pad, kRaises))));
   t.row(
       "pad_sequence(Tensor[] sequences, bool batch_first=False, float padding_value=0., str padding_side=\"right\") "
       "-> Tensor",

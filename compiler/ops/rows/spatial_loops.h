@@ -170,14 +170,6 @@ inline constexpr std::string_view kConstantPadLoops =
     "  $at = drop($i, $lead) - $low "
     "  %out[$i] = masked(within($at, $sizes), %self[first($i, $lead), $at], $value) }";
 
-// The whole again and again, of what pads below zero leave of it.
-inline constexpr std::string_view kCircularPadLoops =
-    LENZ_PADDED("$pad")
-    "$none = list($n, 0) $left = max($sizes + min($low, $none) + min($high, $none), list($n, 1)) "
-    "for $i in shape(%out) { "
-    "  $at = (drop($i, $lead) - max($low, $none)) % $left - min($low, $none) "
-    "  %out[$i] = %self[first($i, $lead), $at] }";
-
 #define LENZ_REFLECTED                                        \
   "$p = max(drop($i, $lead) - $low, $low - drop($i, $lead)) " \
   "$at = concat(first($i, $lead), min($p, 2 * ($sizes - 1) - $p)) "
