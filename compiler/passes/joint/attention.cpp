@@ -203,6 +203,8 @@ class Fusion {
     count_as_shown();
     if (info(type(step.other).dtype).bits > info(wide_).bits) return false;
     ValueId added = upright(step.other, step.turned);
+    // Integers are added as numbers of the scores' dtype: times a number they would be f32, and their sums may wrap.
+    if (!is_floating(type(added).dtype)) added = as(added, type(step.result).dtype);
     if (step.number != 1) {
       // The op's own sum is one of wide numbers: only a sign is no rounding.
       if (std::fabs(step.number) != 1) added = as(added, wide_);
