@@ -199,6 +199,15 @@ bool applies(const KnownFault& known, Dtype dtype, const Graph& graph, NodeId no
     int p = call.op->schema.find(name);
     return p < 0 ? nullptr : &call.args[p];
   };
+  if (known.when == KnownFault::overflows) {
+    // Of an exponential of what is not above a threshold that itself has none, or that only the run knows.
+    constexpr double kHasAnExponential = 88;  // in f32
+    const Arg* threshold = argument("threshold");
+    if (!threshold || (threshold->kind == ArgKind::real && threshold->d <= kHasAnExponential) ||
+        (threshold->kind == ArgKind::integer && static_cast<double>(threshold->i) <= kHasAnExponential))
+      return false;
+    return is_floating(dtype) && within({.as_eager = true});
+  }
   if (known.when == KnownFault::by_products) {
     // Asked for, or by default of many points.
     constexpr int64_t kAlways = 1, kNever = 2, kMany = 25;
@@ -363,7 +372,7 @@ std::vector<KnownFault> parse_known_faults(std::string_view text, const std::str
         "rounds",       "single",      "unsorted",    "one_wide",       "misfit",        "out_restrided",
         "by_products",  "infinite",    "poles",       "strided_rounds", "steps",         "skips",
         "out_is_read",  "no_share",    "told_unique", "coarse",         "accumulates",   "result_strided",
-        "grouped_ones", "thin",        "negated",     "out_grows",      "averages"};
+        "grouped_ones", "thin",        "negated",     "out_grows",      "averages",      "overflows"};
     auto when = std::ranges::find(kWhen, fields[2]);
     if (fields[3].empty() || when == std::end(kWhen))
       throw UserError(
@@ -371,7 +380,7 @@ std::vector<KnownFault> parse_known_faults(std::string_view text, const std::str
           "self_overlaps, drops, "
           "rounds, single, unsorted, one_wide, misfit, out_restrided, by_products, infinite, poles, "
           "strided_rounds, steps, skips, out_is_read, no_share, told_unique, coarse, accumulates, result_strided, "
-          "grouped_ones, thin, negated, out_grows, averages",
+          "grouped_ones, thin, negated, out_grows, averages, overflows",
           file + ":" + std::to_string(line), "see the head of the file");
     all.push_back({fields[0], fields[1], static_cast<KnownFault::When>(when - std::begin(kWhen)), fields[3]});
   }

@@ -47,7 +47,8 @@ struct KnownFault {
     thin,
     negated,
     out_grows,
-    averages
+    averages,
+    overflows
   } when = always;
   std::string why;
 };

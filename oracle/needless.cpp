@@ -91,7 +91,7 @@ std::unique_ptr<Graph> without_it_in_lists(const Graph& graph, NodeId from) {
 bool say_the_type(Graph& graph, NodeId id) {
   const Node node = graph.node(id);
   const OpDef& op = *node.op;
-  const bool drawn = op.has(Trait::random) || op.has(Trait::nondeterministic);
+  const bool drawn = op.has(Trait::nondeterministic) || effects(graph, node).advances_random;
   if (!op.has(Trait::reads_metadata_only) || drawn || op.schema.mutates()) return false;
   if (!op.decompose.empty()) return expand_node(graph, id);
   SmallVec<Arg, 1> numbers;

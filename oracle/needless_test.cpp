@@ -134,6 +134,7 @@ TEST(Needless, ATypeIsNoValueInABody) {
   };
   EXPECT_EQ(ends("aten.new_zeros(%row, [2])"), Ending::finished);
   EXPECT_EQ(ends("aten.ones_like(%row)"), Ending::finished);
+  EXPECT_EQ(ends("aten.randn_like(%row, generator=seed(7))"), Ending::finished);
   EXPECT_EQ(ends("aten.neg(%row)"), Ending::raised);
   for (const std::string reads :
        {"sym_size(%row, 1)", "sym_stride(%row, 0)", "sym_numel(%row)", "sym_storage_offset(%row)"})

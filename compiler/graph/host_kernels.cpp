@@ -84,7 +84,8 @@ bool has_no_share(const Node& node) {
     const int i = node.op->schema.find(name);
     if (i < 0) return false;
     const Arg& share = node.args[static_cast<size_t>(i)];
-    return (share.kind == ArgKind::integer && share.dim().is(times)) ||
+    return (share.kind == ArgKind::boolean && share.boolean() == (times == 1)) ||
+           (share.kind == ArgKind::integer && share.dim().is(times)) ||
            (share.kind == ArgKind::real && share.real() == times);
   };
   return is_taken("alpha", 0) && node.op->schema.find("beta") >= 0 && !is_taken("beta", 1);

@@ -75,6 +75,7 @@ at::Tensor meets_no_share(FlowContext& in, const Call& call) {
   if (alpha < 0) return {};
   const Arg& share = call.args[static_cast<size_t>(alpha)];
   const bool none = share.kind == ArgKind::complex   ? *share.complex_value == std::complex<double>()
+                    : share.kind == ArgKind::boolean ? !share.boolean()
                     : share.kind == ArgKind::integer ? !share.symbolic && share.i == 0
                                                      : share.kind == ArgKind::real && share.d == 0;
   if (!none) return {};

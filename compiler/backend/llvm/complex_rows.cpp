@@ -203,10 +203,16 @@ Complex sigmoid(Complex z) {
 
 // --- logarithms
 
+// Beside a modulus of one the logarithm is what the lesser part adds, however small: what the square sum has beyond one
+// is made of exact factors there.
 Pair log_pair(Complex z) {
   const Scaled s = scaled(z);
-  const Wide size = log(square_sum(s.z)) * 0.5;
-  return {size + wide_of(size, s.n) * constant(size, dd::kLn2), argument(z)};
+  Logarithm l = split_logarithm(square_sum(s.z));
+  l.k = l.k + s.n * 2.0;
+  const V beside = (l.k == 0) & finite(z), x = abs(z.re), y = abs(z.im), wider = x > y;
+  const Wide greater = widen(select(beside, select(wider, x, y), 1)), least = widen(select(beside, select(wider, y, x), 0));
+  l.fraction = select(beside, (greater - 1.0) * (greater + 1.0) + least * least, l.fraction);
+  return {value_of(l) * 0.5, argument(z)};
 }
 Complex finished_log(Pair w, Complex z) {
   Complex result = narrowed(w, z);

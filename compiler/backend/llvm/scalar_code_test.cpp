@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <complex>
 #include <fstream>
 
 #include "compiler/backend/llvm/row_kernel.h"
@@ -110,6 +111,27 @@ TEST(ScalarCode, LerpToInfinity) {
     EXPECT_EQ(got[0], kInf) << target.name;
     EXPECT_EQ(got[1], -kInf) << target.name;
     EXPECT_EQ(got[2], 0x1p1000) << target.name;
+  }
+}
+
+// What a logarithm's real part is there hangs on the lesser part's square alone, however small.
+TEST(ScalarCode, LogarithmsBesideAModulusOfOne) {
+  constexpr size_t kCount = 6;
+  const double x[64] = {1, -1e-20, 0.6, -1, 1e-100, 1 + 0x1p-52};
+  const double y[64] = {1e-38, 1, 0.8, 1e-10, -1, 0x1p-60};
+  for (const CpuTarget& target : targets()) {
+    if (!target.runs_here) continue;
+    const RowKernel kernel(*find_scalar("log"), Dtype::c128, Dtype::c128, target);
+    double re[64] = {}, im[64] = {};
+    const void* in[] = {x, y};
+    void* out[] = {re, im};
+    kernel.run(in, out, nullptr, kCount);
+    for (size_t i = 0; i < kCount; ++i) {
+      const std::complex<long double> right = std::log(std::complex<long double>(x[i], y[i]));
+      EXPECT_NEAR(re[i], static_cast<double>(right.real()), 1e-15 * std::abs(static_cast<double>(right.real())))
+          << target.name << ": " << x[i] << " + " << y[i] << "i";
+      EXPECT_NEAR(im[i], static_cast<double>(right.imag()), 1e-15) << target.name;
+    }
   }
 }
 

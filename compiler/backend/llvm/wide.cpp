@@ -203,18 +203,16 @@ Wide log1p_fraction(Wide f) {
   return s * polynomial(square, terms, 4);
 }
 
-namespace {
-Wide log_of(Logarithm l) {
+Wide value_of(Logarithm l) {
   return log1p_fraction(l.fraction) - minus_multiple(constant(l.fraction, 0), l.k, parts_of(dd::kLn2, 36, 3));
 }
-}  // namespace
 
-Wide log(Wide x) { return log_of(split_logarithm(x)); }
+Wide log(Wide x) { return value_of(split_logarithm(x)); }
 
 Wide log1p(Wide x) {
   Logarithm l = split_logarithm(x + 1.0);
   l.fraction = select(l.k == 0.0, x, l.fraction);
-  return log_of(l);
+  return value_of(l);
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
