@@ -121,7 +121,8 @@ class Changes {
   const Type* type_of(const Input& input) {
     const Type& t = graph_.type(input.value);
     TensorType other = t.tensor();
-    if (t.dtype == from_ && !is_index(input)) other.dtype = to_;
+    const bool of_bytes = input.alias && to_ == Dtype::b8;  // what others write there may be no truth
+    if (t.dtype == from_ && !is_index(input) && !of_bytes) other.dtype = to_;
     const DimVec sizes(t.sizes());
     if (size_ > 0 && !input.alias && std::ranges::equal(t.strides(), contiguous_strides(sizes))) {
       for (Dim& d : other.sizes)

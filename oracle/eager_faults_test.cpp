@@ -143,12 +143,13 @@ TEST(EagerFaults, EndsOfRangesRaiseNoAlarm) {
       R"(%n = aten._to_copy(%x, dtype=bf16) %t = aten._to_copy(%s, dtype=bf16) %a = aten.mm(%t, %n)
        %b = aten.gelu(%n) %c = aten.gelu_backward(%n, %n) %d = aten.addmm(%n, %t, %n, alpha=0))",
       // The same where only the run knows that nothing is taken.
-      R"(%a = aten.addmm(%x, %s, %x, alpha=%p) %b = aten.mm(%s, %s) %c = aten.addmm(%x, %s, %x, beta=0.5, alpha=%p)
+      R"(%a = aten.addmm(%x, %s, %x, alpha=%p) %b = aten.addmm(%s, %s, %s, alpha=false) %c = aten.addmm(%x, %s, %x, beta=0.5, alpha=%p)
        %d = aten.softplus_backward(%x, %y, 1, 500))",
   };
   for (std::string_view ops : all) {
-    std::string text = "graph @g(%x: f32[7, 14], %y: f32[7, 14], %h: f32[7, 7], %s: f32[7, 7], %z: c64[5, 7], %p: bool) {\n  " +
-                       std::string(ops) + "\n  return %a, %b, %c, %d\n}\n";
+    std::string text =
+        "graph @g(%x: f32[7, 14], %y: f32[7, 14], %h: f32[7, 7], %s: f32[7, 7], %z: c64[5, 7], %p: bool) {\n  " +
+        std::string(ops) + "\n  return %a, %b, %c, %d\n}\n";
     GraphReport r = checked(text, Values::special, 60);
     EXPECT_EQ(first_finding(r), "") << text;
   }

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "compiler/graph/drawing.h"
+#include "compiler/graph/pattern_functions.h"
 
 namespace lenz {
 
@@ -80,13 +81,10 @@ bool has_scores_for_caches(const Graph& graph, const Node& node) {
 }
 
 bool has_no_share(const Node& node) {
-  auto is_taken = [&](std::string_view name, int times) {
+  auto is_taken = [&](std::string_view name, double times) {
     const int i = node.op->schema.find(name);
     if (i < 0) return false;
-    const Arg& share = node.args[static_cast<size_t>(i)];
-    return (share.kind == ArgKind::boolean && share.boolean() == (times == 1)) ||
-           (share.kind == ArgKind::integer && share.dim().is(times)) ||
-           (share.kind == ArgKind::real && share.real() == times);
+    return number_of(node.args[static_cast<size_t>(i)]) == times;
   };
   return is_taken("alpha", 0) && node.op->schema.find("beta") >= 0 && !is_taken("beta", 1);
 }

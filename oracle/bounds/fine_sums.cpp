@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "compiler/graph/pattern_functions.h"
 #include "oracle/bounds/flow_parts.h"
 
 namespace lenz::oracle {
@@ -60,9 +61,7 @@ class FineSums {
     for (size_t i = 0; i < call_.args.size(); ++i) {
       const Arg& a = call_.args[i];
       bool number = op.schema.params[i].type.kind == ParamKind::scalar;
-      if (number && !(a.is_none() || (a.kind == ArgKind::integer && !a.symbolic && a.i == 1) ||
-                      (a.kind == ArgKind::real && a.d == 1)))
-        return false;
+      if (number && !a.is_none() && number_of(a) != 1) return false;
       if (a.kind == ArgKind::value_list || a.kind == ArgKind::arg_list) return false;
       if (a.kind != ArgKind::value) continue;
       const RunValue& v = call_.values[a.value()];

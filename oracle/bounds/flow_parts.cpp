@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "compiler/graph/alias.h"
+#include "compiler/graph/pattern_functions.h"
 #include "compiler/scalar/rounding.h"
 #include "oracle/bounds/open_ends.h"
 
@@ -206,9 +207,7 @@ std::vector<Arg> with_numbers(const Call& call, const std::function<double(doubl
     const Param& param = call.op->schema.params[i];
     if (param.type.kind != ParamKind::scalar && !(param.type.kind == ParamKind::real && param.name.ends_with("value")))
       continue;
-    if (args[i].kind == ArgKind::real) args[i] = Arg::of_real(map(args[i].d));
-    if (args[i].kind == ArgKind::integer && !args[i].symbolic)
-      args[i] = Arg::of_real(map(static_cast<double>(args[i].i)));
+    if (const auto number = number_of(args[i])) args[i] = Arg::of_real(map(*number));
     if (args[i].kind == ArgKind::complex) args[i] = Arg::of_real(map(std::abs(*args[i].complex_value)));
   }
   return args;

@@ -8,6 +8,7 @@
 #include <functional>
 
 #include "compiler/graph/alias.h"
+#include "compiler/graph/pattern_functions.h"
 #include "compiler/scalar/rounding.h"
 #include "oracle/bounds/elementwise.h"
 #include "oracle/bounds/fine_sums.h"
@@ -74,10 +75,8 @@ at::Tensor meets_no_share(FlowContext& in, const Call& call) {
   const int alpha = call.op->schema.find("alpha");
   if (alpha < 0) return {};
   const Arg& share = call.args[static_cast<size_t>(alpha)];
-  const bool none = share.kind == ArgKind::complex   ? *share.complex_value == std::complex<double>()
-                    : share.kind == ArgKind::boolean ? !share.boolean()
-                    : share.kind == ArgKind::integer ? !share.symbolic && share.i == 0
-                                                     : share.kind == ArgKind::real && share.d == 0;
+  const bool none =
+      share.kind == ArgKind::complex ? *share.complex_value == std::complex<double>() : number_of(share) == 0;
   if (!none) return {};
   // A term that is not finite counts more than all that are.
   auto counted = [&](double by) {

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <optional>
 
+#include "compiler/graph/pattern_functions.h"
 #include "compiler/scalar/rounding.h"
 #include "oracle/bounds/elementwise.h"
 #include "oracle/bounds/flow_parts.h"
@@ -33,8 +34,7 @@ double largest_number(const Call& call) {
   for (const at::Tensor& t : leaves(call.values))
     if (t.numel() > 0) largest = std::max(largest, magnitude(t).max().item<double>());
   for (const Arg& a : call.args) {
-    if (a.kind == ArgKind::real) largest = std::max(largest, std::fabs(a.d));
-    if (a.kind == ArgKind::integer && !a.symbolic) largest = std::max(largest, std::fabs(static_cast<double>(a.i)));
+    if (const auto number = number_of(a)) largest = std::max(largest, std::fabs(*number));
     if (a.kind == ArgKind::complex) largest = std::max(largest, std::abs(*a.complex_value));
   }
   return largest;
@@ -55,8 +55,7 @@ std::optional<double> said(const Call& call, const char* name) {
   const int at = call.op->schema.find(name);
   if (at < 0) return std::nullopt;
   const Arg& a = call.args[static_cast<size_t>(at)];
-  if (a.kind == ArgKind::real) return a.d;
-  if (a.kind == ArgKind::integer && !a.symbolic) return static_cast<double>(a.i);
+  if (const auto number = number_of(a)) return number;
   if (!a.is_value() || !call.values[a.value()] || !call.values[a.value()]->value.isTensor()) return std::nullopt;
   const at::Tensor& t = call.values[a.value()]->value.toTensor();
   if (t.numel() != 1 || t.is_complex()) return std::nullopt;

@@ -5,6 +5,7 @@
 #include <numbers>
 
 #include "compiler/graph/alias.h"
+#include "compiler/graph/pattern_functions.h"
 #include "compiler/graph/whole_numbers.h"
 #include "compiler/ops/rules/elementwise.h"
 #include "compiler/scalar/rounding.h"
@@ -26,10 +27,7 @@ using flow::kInf;
 using flow::nothing_where;
 
 namespace {
-bool is_one(const Arg& a) {
-  return a.is_none() || (a.kind == ArgKind::integer && !a.symbolic && a.i == 1) ||
-         (a.kind == ArgKind::real && a.d == 1) || (a.kind == ArgKind::boolean && a.i);
-}
+bool is_one(const Arg& a) { return a.is_none() || number_of(a) == 1; }
 
 // An operand: a tensor's planes, or a number's.
 struct ElementOperand {

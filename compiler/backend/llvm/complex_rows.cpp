@@ -210,7 +210,8 @@ Pair log_pair(Complex z) {
   Logarithm l = split_logarithm(square_sum(s.z));
   l.k = l.k + s.n * 2.0;
   const V beside = (l.k == 0) & finite(z), x = abs(z.re), y = abs(z.im), wider = x > y;
-  const Wide greater = widen(select(beside, select(wider, x, y), 1)), least = widen(select(beside, select(wider, y, x), 0));
+  const Wide greater = widen(select(beside, select(wider, x, y), 1)),
+             least = widen(select(beside, select(wider, y, x), 0));
   l.fraction = select(beside, (greater - 1.0) * (greater + 1.0) + least * least, l.fraction);
   return {value_of(l) * 0.5, argument(z)};
 }
