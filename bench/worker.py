@@ -19,10 +19,22 @@ import statistics
 import sys
 import time
 import traceback
+from pathlib import Path
 
 # What libraries print must not stand between the answers.
 answers = os.fdopen(os.dup(1), "w", buffering=1)
 os.dup2(2, 1)
+
+
+def remedy(error):
+    """What installs a package that only models are made of."""
+    root = Path(__file__).resolve().parent.parent
+    packages = root / "corpus/models/requirements.txt"
+    if not isinstance(error, ModuleNotFoundError) or not error.name or not packages.exists():
+        return ""
+    if not any(line.startswith(error.name.split(".")[0] + "==") for line in packages.read_text().splitlines()):
+        return ""
+    return f"; it comes by `{sys.executable} -m pip install -c {root / 'ci/requirements.txt'} -r {packages}`"
 
 
 def compiled(program, subject):
@@ -110,7 +122,7 @@ def main():
             told = getattr(server, asked.pop("do"))(**asked)
         except Exception as e:  # the row's fault; the others are still wanted
             traceback.print_exc()
-            told = {"error": f"{type(e).__name__}: {str(e).strip().splitlines()[0] if str(e).strip() else ''}"}
+            told = {"error": f"{type(e).__name__}: {str(e).strip().splitlines()[0] if str(e).strip() else ''}{remedy(e)}"}
         print(json.dumps(told), file=answers)
 
 
