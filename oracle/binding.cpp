@@ -104,7 +104,7 @@ Binding parse_binding(const std::string& text, const Graph& graph) {
       });
     });
     if (!symbol)
-      throw UserError("@" + graph.name + " has no symbol " + name, "--bind",
+      throw UserError(graph.spelled_name() + " has no symbol " + name, "--bind",
                       names.empty() ? "all of its sizes are constants" : "its first symbol is " + names[0]);
     if (!binding.set(symbol, value)) throw UserError(name + " is bound twice, to two values", "--bind");
   }
@@ -270,7 +270,7 @@ std::string to_text(const Binding& binding, const Graph& graph) {
 namespace {
 void check(const Cond& cond, const Binding& binding, const Graph& graph, const std::string& clause) {
   if (evaluate(cond, binding.lookup()) == false)
-    throw UserError("these sizes contradict " + lenz::to_string(cond), "@" + graph.name,
+    throw UserError("these sizes contradict " + lenz::to_string(cond), graph.spelled_name(),
                     "the graph's " + clause + " says which sizes it is for");
 }
 }  // namespace
@@ -279,7 +279,7 @@ void check_facts(const Binding& binding, const Graph& graph) {
   for (const auto& [symbol, range] : graph.assumptions.facts().ranges())
     if (auto v = binding.value(symbol); v && ((range.low && *v < *range.low) || (range.high && *v > *range.high)))
       throw UserError(std::string(symbol_name(symbol)) + " = " + std::to_string(*v) + " is out of its range",
-                      "@" + graph.name, "the graph's `where` says which values it may have");
+                      graph.spelled_name(), "the graph's `where` says which values it may have");
   for (const Input& input : graph.inputs()) {
     const Type& t = graph.type(input.value);
     if (!t.is_tensor()) continue;
@@ -287,7 +287,7 @@ void check_facts(const Binding& binding, const Graph& graph) {
       if (auto value = evaluate(d, binding.lookup()); value && *value < 0)
         throw UserError("the " + std::string(what) + " " + std::to_string(*value) + " of " +
                             graph.value_name(input.value) + " is negative",
-                        "@" + graph.name, "bind its symbols to other sizes");
+                        graph.spelled_name(), "bind its symbols to other sizes");
     };
     for (Dim d : t.sizes()) refuse_negative("size", d);
     for (Dim d : t.strides()) refuse_negative("stride", d);

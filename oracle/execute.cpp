@@ -184,7 +184,7 @@ struct Executor::Impl final : GraphRunner {
       if (depth_ == 0 ? binding.match(graph.type(v), seen) : binding.match_sizes(graph.type(v), seen)) continue;
       const std::string what =
           "input " + graph.value_name(v) + " is " + to_string(seen) + ", not " + lenz::to_string(graph.type(v));
-      if (depth_ == 0) throw UserError(what, "@" + graph.name);
+      if (depth_ == 0) throw UserError(what, graph.spelled_name());
       // The graph gave it that type itself: what a call before this one wrote has another size since.
       throw Unsupported("an out= tensor that is resized where somebody else looks at it: " + what);
     }
@@ -219,7 +219,7 @@ struct Executor::Impl final : GraphRunner {
         values[v] = nullptr;
       }
     });
-    check_open_sizes(graph, binding, "@" + graph.name);
+    check_open_sizes(graph, binding, graph.spelled_name());
     --depth_;
     std::vector<RunValue> outputs;
     for (const Arg& a : graph.outputs()) outputs.push_back(literal_or_value(a, values, binding));

@@ -86,13 +86,14 @@ Gradients gradients(const Graph& graph, std::span<const RunValue> inputs, const 
     const Type& t = graph.type(input.value);
     if (!t.is_tensor() || !is_inexact(t.dtype))
       throw UserError("input " + graph.value_name(input.value) + " requires a gradient and is " + lenz::to_string(t),
-                      "@" + graph.name, "only floating and complex tensors have one");
+                      graph.spelled_name(), "only floating and complex tensors have one");
     if (input.alias)
       throw Unsupported("the gradient of input " + graph.value_name(input.value) + ", which shares memory with others");
     leaves.push_back(i);
   }
   if (leaves.empty())
-    throw UserError("no input requires a gradient", "@" + graph.name, "write `requires_grad` behind an input's type");
+    throw UserError("no input requires a gradient", graph.spelled_name(),
+                    "write `requires_grad` behind an input's type");
   graph.for_each_node([&](NodeId id) {
     const Node& node = graph.node(id);
     if (!reads_bits(*node.op)) return;
@@ -102,7 +103,7 @@ Gradients gradients(const Graph& graph, std::span<const RunValue> inputs, const 
   });
   auto widened = widened_graph(graph);
   if (!widened)
-    throw Unsupported("@" + graph.name +
+    throw Unsupported(graph.spelled_name() +
                       " can't be widened to float64: sub-graphs, ops of the user's own, or ops that take no float64");
 
   Boxed boxed(DeviceKind::cpu, Boxed::Autograd::recorded);

@@ -46,7 +46,7 @@ std::unique_ptr<Graph> to_level(const Graph& graph, Level level, const RunnerOpt
   }
   if (made->level == Level::aten && level > Level::aten) why += what_stays(*made);
   if (made->level < level)
-    throw Unsupported("@" + made->name + " stays at level " + std::string(name(made->level)) + why);
+    throw Unsupported(made->spelled_name() + " stays at level " + std::string(name(made->level)) + why);
   return made;
 }
 

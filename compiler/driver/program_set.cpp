@@ -30,7 +30,7 @@ auto for_sizes(const Graph& given, const SymValues& sizes, Make make, Guards ass
     if (!guard) return made;
     if (!graph->assumptions.declare(negate(*guard)))
       throw UserError("these sizes break " + to_string(*guard) + ", which the graph's `where` implies",
-                      "@" + given.name, "give sizes for which that holds");
+                      given.spelled_name(), "give sizes for which that holds");
   }
 }
 }  // namespace

@@ -338,7 +338,7 @@ class GraphDiff {
 
   // The changed lines with their surroundings; the rest counted.
   void write() {
-    out_ += "@" + b_.name + (a_.name == b_.name ? "" : " (was @" + a_.name + ")") + "\n";
+    out_ += b_.spelled_name() + (a_.name == b_.name ? "" : " (was " + a_.spelled_name() + ")") + "\n";
     std::vector<bool> shown(lines_.size());
     for (size_t i = 0; i < lines_.size(); ++i) {
       if (lines_[i].mark == ' ') continue;

@@ -158,7 +158,7 @@ class Comparison {
 
  private:
   bool differ(const std::string& what) {
-    if (why_ && why_->empty()) *why_ = "@" + a_.name + ": " + what;
+    if (why_ && why_->empty()) *why_ = a_.spelled_name() + ": " + what;
     return false;
   }
 

@@ -1,6 +1,7 @@
 #include "compiler/graph/graph.h"
 
 #include "compiler/graph/divisors.h"
+#include "compiler/graph/print_literal.h"
 #include "compiler/graph/renumber.h"
 #include "compiler/graph/tried.h"
 
@@ -278,9 +279,18 @@ void Graph::set_args(NodeId id, std::span<const Arg> args) {
   n.args = fresh;
 }
 
+std::string Graph::spelled_name() const {
+  std::string text;
+  append_name(text, '@', name);
+  return text;
+}
+
 std::string Graph::value_name(ValueId v) const {
   const Value& value = values_[v];
-  return value.name == kNone ? "%#" + std::to_string(v) : "%" + std::string(context_->name(value.name));
+  if (value.name == kNone) return "%#" + std::to_string(v);
+  std::string text;
+  append_name(text, '%', context_->name(value.name));
+  return text;
 }
 
 namespace {

@@ -123,6 +123,7 @@ class Graph {
   // The value that owns its storage: itself unless it is a view or an in-place result.
   ValueId storage(ValueId v) const { return storage_[v]; }
   void set_name(ValueId v, NameId name) { values_[v].name = name; }
+  std::string spelled_name() const;         // "@h", as the text form spells it: for messages
   std::string value_name(ValueId v) const;  // "%h", or "%#12" for an unnamed one: for messages, not for the text form
   // In nodes and outputs. Provenance of from's node goes to to's node; views of `from` now own what `to` owns.
   void replace_uses(ValueId from, ValueId to);

@@ -148,7 +148,7 @@ std::unique_ptr<Graph> for_sizes(const Graph& graph, const SymValues& sizes) {
     }
     NodeId refused = kNone;
     auto refuse = [&](const std::string& why, const std::string& node) {
-      throw UserError("these sizes break " + broken + ", " + why, "@" + graph.name + node,
+      throw UserError("these sizes break " + broken + ", " + why, graph.spelled_name() + node,
                       "give sizes for which that holds");
     };
     for (const Cond& c : excluded)

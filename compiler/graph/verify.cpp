@@ -139,7 +139,7 @@ void Verifier::run() {
   for (const auto& sub : graph_.subgraphs) {
     if (sub->level != graph_.level)
       report(604, kNone,
-             "@" + sub->name + " is of level " + std::string(lenz::name(sub->level)) + ", its caller of level " +
+             sub->spelled_name() + " is of level " + std::string(lenz::name(sub->level)) + ", its caller of level " +
                  std::string(lenz::name(graph_.level)));
     for (const Input& i : sub->inputs())
       if (i.init.kind != Initialiser::none || i.requires_grad)

@@ -196,7 +196,7 @@ void Verifier::shared_operands(NodeId id, const Graph& sub, std::span<const Valu
     for (size_t k : sharing[aliases_->root(operands[i])])
       if (k != i && !(formals[i].alias && formals[i].alias == formals[k].alias))
         return report(803, id,
-                      "@" + sub.name + " writes to its input " + sub.value_name(formals[i].value) +
+                      sub.spelled_name() + " writes to its input " + sub.value_name(formals[i].value) +
                           ", which here shares memory with " + sub.value_name(formals[k].value) +
                           "; they must be of one alias class");
   }

@@ -102,10 +102,10 @@ std::vector<BufferId> Lowering::call(const Graph& callee, std::span<const Operan
   for (const Cond& c : sub->assumptions.guards() | std::views::drop(decided)) program.assumptions.assume(c);
   std::vector<BufferId> results;
   for (const Arg& out : sub->outputs()) {
-    if (!out.is_value()) throw Unsupported("@" + sub->name + " returns something that is no value");
+    if (!out.is_value()) throw Unsupported(sub->spelled_name() + " returns something that is no value");
     const TypeKind kind = sub->type(out.value()).kind;
     if (kind == TypeKind::sym_int)
-      throw Unsupported("@" + sub->name + " returns a size, which control flow would have to carry");
+      throw Unsupported(sub->spelled_name() + " returns a size, which control flow would have to carry");
     results.push_back(kind == TypeKind::token ? kNone : buffer(out.value()));
   }
   graph_ = caller;
@@ -124,9 +124,9 @@ void Lowering::assume_of(const Graph& sub, const std::function<Dim(Dim)>& bound)
     // Asked when the caller knows the size, it might exclude what the way taken does not need.
     if (!sub.assumptions.is_open(c) && program.assumptions.is_open(cond) &&
         program.assumptions.truth(cond) == Truth::unknown)
-      throw Unsupported("@" + sub.name + " needs " + to_string(cond) + ", which only the run knows");
+      throw Unsupported(sub.spelled_name() + " needs " + to_string(cond) + ", which only the run knows");
     if (!program.assumptions.assume(cond))
-      throw Unsupported("@" + sub.name + " is called with sizes that break " + to_string(c));
+      throw Unsupported(sub.spelled_name() + " is called with sizes that break " + to_string(c));
   };
   for (const auto& [symbol, range] : sub.assumptions.facts().ranges()) {
     if (sub.assumptions.mentions_open(Dim(symbol))) {

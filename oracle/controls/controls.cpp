@@ -255,7 +255,7 @@ class Batch {
 }  // namespace
 
 void require_controllable(const Graph& graph) {
-  const std::string where = "@" + graph.name;
+  const std::string where = graph.spelled_name();
   if (!first_float(graph)) throw UserError("controls want an input of floats, which can be computed otherwise", where);
   for (const Input& i : graph.inputs()) {
     const Type& t = graph.type(i.value);

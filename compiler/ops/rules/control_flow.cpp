@@ -64,7 +64,7 @@ void require_assumed(Infer& in, const Graph& sub, const Binding& binding) {
   };
   const auto require = [&](const Cond& c) {
     in.require(Cond{c.rel, bound_dim(in, c.lhs, binding), bound_dim(in, c.rhs, binding)},
-               "@" + sub.name + " assumes " + to_string(c));
+               sub.spelled_name() + " assumes " + to_string(c));
   };
   for (const Cond& c : sub.assumptions.guards())
     if (said(c.lhs) && said(c.rhs)) require(c);
@@ -78,7 +78,7 @@ void require_assumed(Infer& in, const Graph& sub, const Binding& binding) {
 // Binds the sub-graph's symbols by matching its inputs with what it is called with.
 Binding bind(Infer& in, const Graph& sub, std::span<const Type* const> actual) {
   if (sub.inputs().size() != actual.size())
-    in.raise("@" + sub.name + " takes " + std::to_string(sub.inputs().size()) + " operands, not " +
+    in.raise(sub.spelled_name() + " takes " + std::to_string(sub.inputs().size()) + " operands, not " +
              std::to_string(actual.size()));
   Binding binding;
   for (size_t i = 0; i < actual.size(); ++i) {
@@ -107,7 +107,7 @@ Binding bind(Infer& in, const Graph& sub, std::span<const Type* const> actual) {
 void require_unwritten(Infer& in, const Graph& sub, size_t handed) {
   for (size_t i = 0; i < std::min(handed, sub.inputs().size()); ++i)
     if (sub.inputs()[i].mutated)
-      in.raise("@" + sub.name + " writes to its input " + sub.value_name(sub.inputs()[i].value) +
+      in.raise(sub.spelled_name() + " writes to its input " + sub.value_name(sub.inputs()[i].value) +
                ", which the loop hands it: return the new value instead");
 }
 
@@ -123,7 +123,7 @@ const Type* bound(Infer& in, const Type& t, const Binding& binding) {
 Types output_types(Infer& in, const Graph& sub, const Binding& binding) {
   Types types;
   for (const Arg& out : sub.outputs()) {
-    if (!out.is_value()) in.raise("@" + sub.name + " must return values");
+    if (!out.is_value()) in.raise(sub.spelled_name() + " must return values");
     types.push_back(bound(in, sub.type(out.value()), binding));
   }
   return types;
@@ -155,7 +155,7 @@ void cond(Infer& in) {
   Types b = output_types(in, no, bind(in, no, operands));
   bool agree = a.size() == b.size();
   for (size_t i = 0; agree && i < a.size(); ++i) agree = same_kind(in, *a[i], *b[i]);
-  if (!agree) in.raise("@" + yes.name + " and @" + no.name + " return different types");
+  if (!agree) in.raise(yes.spelled_name() + " and @" + no.name + " return different types");
   for (const Type* t : a) in.result(t);
 }
 
@@ -167,12 +167,12 @@ void while_loop(Infer& in) {
   const Graph& body = in.subgraph("body_graph");
   for (const Graph* sub : {&test, &body}) require_unwritten(in, *sub, carried);
   Types verdict = output_types(in, test, bind(in, test, operands));
-  if (verdict.size() != 1) in.raise("@" + test.name + " must return one bool");
+  if (verdict.size() != 1) in.raise(test.spelled_name() + " must return one bool");
   require_predicate(in, *verdict[0]);
   Types next = output_types(in, body, bind(in, body, operands));
   bool agree = next.size() == carried;
   for (size_t i = 0; agree && i < carried; ++i) agree = same_kind(in, *next[i], *operands[i]);
-  if (!agree) in.raise("@" + body.name + " must return what it carries, with the same types");
+  if (!agree) in.raise(body.spelled_name() + " must return what it carries, with the same types");
   for (const Type* t : next) in.result(t);
 }
 
@@ -197,7 +197,7 @@ void scan(Infer& in) {
   Types out = output_types(in, combine, bind(in, combine, operands));
   bool agree = out.size() >= init.size();
   for (size_t i = 0; agree && i < init.size(); ++i) agree = same_kind(in, *out[i], *init[i]);
-  if (!agree) in.raise("@" + combine.name + " must return the carried values first, with the same types");
+  if (!agree) in.raise(combine.spelled_name() + " must return the carried values first, with the same types");
   for (size_t i = 0; i < out.size(); ++i) {
     if (i < init.size()) {
       in.result(out[i]);
