@@ -532,6 +532,7 @@ Facts facts_of(const native::CpuTarget& target) {
       {"permutes bytes", target.permute_bytes},
       {"funnel shifts", target.funnel_shifts},
       {"masks as words", target.masks_as_words},
+      {"follows squares", target.follows_squares},
   };
   std::string text;
   for (const auto& [what, is] : has) text += is ? std::string(what) + ", " : "";

@@ -11,8 +11,11 @@
 namespace lenz::native {
 namespace {
 
-std::string code_of(const std::string& text) {
-  return kernels_as_text(loops::parse_program(text, op_table()), find_target("generic"), false);
+// Whatever this machine's processor does by itself.
+std::string code_of(const std::string& text, bool follows_squares = false) {
+  CpuTarget target = find_target("generic");
+  target.follows_squares = follows_squares;
+  return kernels_as_text(loops::parse_program(text, op_table()), target, false);
 }
 
 bool fetches(const std::string& text) { return code_of(text).find("call void @llvm.prefetch") != std::string::npos; }
@@ -83,6 +86,11 @@ TEST(FetchAhead, ResultsOfSquares) {
   const std::string placed = "f32[64, 61] placed";
   text.replace(text.rfind(placed), placed.size(), placed + " far where 0 <= 0");
   EXPECT_EQ(fetches_to_write(text), 0u);
+}
+
+TEST(FetchAhead, NoSquaresWhereTheProcessorFollowsThem) {
+  EXPECT_EQ(code_of(turned(64, 61), true).find("call void @llvm.prefetch"), std::string::npos);
+  EXPECT_NE(code_of(columns(50, 1024, 8), true).find("call void @llvm.prefetch"), std::string::npos);
 }
 
 }  // namespace

@@ -23,13 +23,16 @@ struct CpuTarget {
   bool permute_bytes = false;       // so is any choice of a vector's bytes (VBMI)
   bool funnel_shifts = false;       // so is a shift of two vectors' bits (VBMI2), on other units than that of one
   bool masks_as_words = false;      // whether a mask has a lane is told sooner of it in a general register
+  bool follows_squares = false;     // of many rows at once it finds the lines that come next by itself
   bool runs_here = false;
 
   // Eight words are permuted by as many indices (AVX2).
   bool permutes_words() const { return fma && vector_bytes >= 32; }
   int lanes(int bytes) const { return vector_bytes / bytes; }  // of elements of so many bytes
   // Equal keys: equal code.
-  std::string key() const { return triple + " " + cpu + " " + features + (masks_as_words ? " words" : ""); }
+  std::string key() const {
+    return triple + " " + cpu + " " + features + (masks_as_words ? " words" : "") + (follows_squares ? " squares" : "");
+  }
 };
 
 // Every target, the widest first.
