@@ -193,7 +193,8 @@ void KernelEmitter::fetch_rows_ahead(const Axis& along, std::vector<Frame>& fram
 
 // What is turned of a square further on: along the lanes, and from their end on in the next rows.
 void KernelEmitter::fetch_square_ahead(const Frame& frame, llvm::Value* row, llvm::Value* lane, llvm::Value* lanes) {
-  if (target_.follows_squares) return;
+  // Where squares are all that a kernel does: between other nests they begin anew at each point.
+  if (target_.follows_squares && kernel_.body->nodes.size() == 1) return;
   llvm::Value* next = b_.CreateAdd(lane, b_.getInt64(static_cast<uint64_t>(kSquaresAhead * lanes_)));
   llvm::Value* inside = b_.CreateICmpSLT(next, lanes);
   Frame ahead = lanes_at(frame, b_.CreateSelect(inside, next, b_.CreateSub(next, lanes)));
