@@ -138,7 +138,7 @@ class Fusion {
     // What was added may overflow by itself where the sum, which it cancels in, does not.
     if (bias_ != kNone && std::fabs(by) > 1) return false;
     scale_ *= by;
-    if (hidden_) *hidden_ *= by;
+    if (hidden_) hidden_ = round_to(type(step.result).dtype, *hidden_ * by);  // beyond the dtype it is infinite
     if (bias_ != kNone)
       bias_ = make_.call(attention_forms().mul, {Arg::of_value(at_least(bias_, step)), Arg::of_real(by)});
     return true;
