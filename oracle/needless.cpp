@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "compiler/graph/alias.h"
+#include "compiler/graph/rebuild.h"
 #include "compiler/graph/symbol_makers.h"
 #include "compiler/passes/expand_node.h"
 #include "oracle/compare.h"
@@ -149,12 +150,35 @@ std::unique_ptr<Graph> without_all_needless(const Graph& given) {
   return left;
 }
 
+// A branch with memory of their type in the place of results that its caller does not take: anything may lie there.
+// Null: all are taken.
+std::unique_ptr<Graph> without_idle_results(const Graph& caller, const Node& node, const Graph& branch) {
+  std::unique_ptr<Graph> left;
+  SmallVec<Arg, 8> outputs(branch.outputs());
+  for (uint16_t i = 0; i < node.result_count && i < outputs.size(); ++i) {
+    if (!caller.value(node.result(i)).users.empty() || !outputs[i].is_value()) continue;
+    if (!left) left = branch.clone();
+    const Type& t = left->type(outputs[i].value());
+    if (!t.is_tensor()) continue;
+    const Arg laid[] = {left->context().dims(t.sizes()), left->context().dims(t.strides())};
+    const Keyword of_type[] = {{"dtype", Arg::of_dtype(t.dtype)}, {"device", Arg::of_device(t.device)}};
+    const Resolved memory = resolve(*left, "aten.empty_strided", laid, of_type);  // op name: whatever a type says
+    outputs[i] = Arg::of_value(left->node(left->append(*memory.op, memory.args)).result());
+  }
+  if (left) left->set_outputs(outputs);
+  return left;
+}
+
 // The same where control flow raised: which node of its sub-graphs did, nobody says.
 std::unique_ptr<Graph> without_it_in_sub_graphs(const Graph& graph, NodeId from) {
   std::unique_ptr<Graph> left;
-  for (const Arg& a : graph.node(from).arguments()) {
+  const Node& node = graph.node(from);
+  const bool branches = node.op->full_name == "lenz.cond";  // op name: whose results are its sub-graphs', one for one
+  for (const Arg& a : node.arguments()) {
     if (a.kind != ArgKind::graph) continue;
-    std::unique_ptr<Graph> less = without_all_needless(*graph.subgraphs[a.graph()]);
+    const Graph& sub = *graph.subgraphs[a.graph()];
+    const std::unique_ptr<Graph> taken = branches ? without_idle_results(graph, node, sub) : nullptr;
+    std::unique_ptr<Graph> less = without_all_needless(taken ? *taken : sub);
     if (!less) continue;
     if (!left) left = graph.clone();
     left->subgraphs[a.graph()] = std::move(less);

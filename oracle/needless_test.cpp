@@ -141,6 +141,30 @@ TEST(Needless, ATypeIsNoValueInABody) {
     EXPECT_EQ(ends("aten.mul(%a, %n)", "  %n = aten." + reads + "\n"), Ending::finished) << reads;
 }
 
+// What a branch gives that its caller does not take, nobody needs.
+TEST(Needless, WhatABranchGivesToNobody) {
+  Boxed boxed(DeviceKind::cpu);
+  auto ends = [&](const std::string& taken) {
+    const auto graph = parse_graph(
+        "graph @g(%p: bool[] init integers(1, 1, seed=0), %x: f32[1, 2], %i: i64[1] init integers(2, 3, seed=0)) {\n"
+        "  %a, %b = lenz.cond(%p, @yes, @no, [%x, %i])\n  return " +
+            taken +
+            "\n}\n"
+            "graph @yes(%a: f32[1, 2], %k: i64[1]) {\n  %r = aten.index_select(%a, 0, %k)\n  %c = aten.neg(%a)\n"
+            "  return %r, %c\n}\n"
+            "graph @no(%a: f32[1, 2], %k: i64[1]) {\n  %r = aten.neg(%a)\n  %c = aten.abs(%a)\n  return %r, %c\n}\n",
+        op_table());
+    auto run = [&](const Graph& part, const ExecuteOptions& options) {
+      return Executor(boxed, options).run(part, draw_inputs(part, boxed, {}, Values::ordinary, 3));
+    };
+    EXPECT_EQ(run(*graph, {}).ending, Ending::raised);
+    return run_needed(*graph, {}, run).ended.ending;
+  };
+  EXPECT_EQ(ends("%b"), Ending::finished);
+  EXPECT_EQ(ends("%a, %b"), Ending::raised);
+  EXPECT_EQ(ends("%a"), Ending::raised);
+}
+
 // Nor is it one where what is made has it from an out= tensor that what raises resized.
 TEST(Needless, ATypeIsNoValueOfWhatIsWritten) {
   Boxed boxed(DeviceKind::cpu);
