@@ -153,16 +153,25 @@ std::unique_ptr<Graph> without_all_needless(const Graph& given) {
 // A branch with memory of their type in the place of results that its caller does not take: anything may lie there.
 // Null: all are taken.
 std::unique_ptr<Graph> without_idle_results(const Graph& caller, const Node& node, const Graph& branch) {
+  constexpr std::string_view kMemory = "aten.empty_strided";  // op name: whatever a type says
   std::unique_ptr<Graph> left;
-  SmallVec<Arg, 8> outputs(branch.outputs());
-  for (uint16_t i = 0; i < node.result_count && i < outputs.size(); ++i) {
-    if (!caller.value(node.result(i)).users.empty() || !outputs[i].is_value()) continue;
-    if (!left) left = branch.clone();
+  SmallVec<Arg, 8> outputs;
+  const auto is_memory = [&](ValueId v) {  // already
+    const NodeId maker = branch.value(v).producer;
+    return maker != kNone && branch.node(maker).op->full_name == kMemory;
+  };
+  for (uint16_t i = 0; i < node.result_count && i < branch.outputs().size(); ++i) {
+    const Arg& given = branch.outputs()[i];
+    if (!caller.value(node.result(i)).users.empty() || !given.is_value()) continue;
+    if (!branch.type(given.value()).is_tensor() || is_memory(given.value())) continue;
+    if (!left) {
+      left = branch.clone();  // which numbers its values anew
+      outputs = SmallVec<Arg, 8>(left->outputs());
+    }
     const Type& t = left->type(outputs[i].value());
-    if (!t.is_tensor()) continue;
     const Arg laid[] = {left->context().dims(t.sizes()), left->context().dims(t.strides())};
     const Keyword of_type[] = {{"dtype", Arg::of_dtype(t.dtype)}, {"device", Arg::of_device(t.device)}};
-    const Resolved memory = resolve(*left, "aten.empty_strided", laid, of_type);  // op name: whatever a type says
+    const Resolved memory = resolve(*left, kMemory, laid, of_type);
     outputs[i] = Arg::of_value(left->node(left->append(*memory.op, memory.args)).result());
   }
   if (left) left->set_outputs(outputs);
