@@ -287,10 +287,7 @@ std::string Graph::spelled_name() const {
 
 std::string Graph::value_name(ValueId v) const {
   const Value& value = values_[v];
-  if (value.name == kNone) return "%#" + std::to_string(v);
-  std::string text;
-  append_name(text, '%', context_->name(value.name));
-  return text;
+  return value.name == kNone ? "%#" + std::to_string(v) : "%" + std::string(context_->name(value.name));
 }
 
 namespace {
