@@ -9,6 +9,7 @@
 #include "compiler/graph/alias.h"
 #include "compiler/graph/host_kernels.h"
 #include "compiler/graph/lazy_views.h"
+#include "compiler/graph/pattern_functions.h"
 #include "compiler/scalar/rounding.h"
 #include "oracle/tensors.h"
 
@@ -203,9 +204,8 @@ bool applies(const KnownFault& known, Dtype dtype, const Graph& graph, NodeId no
     // Of an exponential of what is not above a threshold that itself has none, or that only the run knows.
     constexpr double kHasAnExponential = 88;  // in f32
     const Arg* threshold = argument("threshold");
-    if (!threshold || (threshold->kind == ArgKind::real && threshold->d <= kHasAnExponential) ||
-        (threshold->kind == ArgKind::integer && static_cast<double>(threshold->i) <= kHasAnExponential))
-      return false;
+    const auto number = threshold ? number_of(*threshold) : 0;
+    if (number && *number <= kHasAnExponential) return false;
     return is_floating(dtype) && within({.as_eager = true});
   }
   if (known.when == KnownFault::by_products) {

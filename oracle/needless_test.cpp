@@ -13,6 +13,15 @@ namespace {
 
 const std::string kInputs = "graph @g(%x: f32[1, 2], %i: i64[] init integers(3, 4, seed=0))";
 
+// How a graph that raises ends once nothing raises any more that nobody needs.
+Ending ends_by_need(Boxed& boxed, const Graph& graph) {
+  auto run = [&](const Graph& part, const ExecuteOptions& options) {
+    return Executor(boxed, options).run(part, draw_inputs(part, boxed, {}, Values::ordinary, 3));
+  };
+  EXPECT_EQ(run(graph, {}).ending, Ending::raised);
+  return run_needed(graph, {}, run).ended.ending;
+}
+
 // Eager raises at a number that nobody needs: whoever drops it, and with it the error, has the results all the same.
 TEST(Needless, ErrorsAreDroppedByWhoeverMadeResults) {
   const auto whole = parse_graph(kInputs +
@@ -87,11 +96,7 @@ TEST(Needless, WhatIsWrittenOver) {
   auto ends = [&](const std::string& rest) {
     const auto graph = parse_graph(
         "graph @g(%x: f32[2] mut, %y: f32[2], %i: i64[2] init integers(2, 3, seed=0)) {\n" + rest + "}\n", op_table());
-    auto run = [&](const Graph& part, const ExecuteOptions& options) {
-      return Executor(boxed, options).run(part, draw_inputs(part, boxed, {}, Values::ordinary, 3));
-    };
-    EXPECT_EQ(run(*graph, {}).ending, Ending::raised);
-    return run_needed(*graph, {}, run).ended.ending;
+    return ends_by_need(boxed, *graph);
   };
   const std::string out = "  %w = aten.index_select(%y, 0, %i, out=%x)\n";
   const std::string copied = "  %row = aten.index_select(%y, 0, %i)\n  %w = aten.copy_(%x, %row)\n";
@@ -126,11 +131,7 @@ TEST(Needless, ATypeIsNoValueInABody) {
         "  %row = aten.index_select(%a, 0, %at)\n" +
             before + "  %r = " + made + "\n  %c = aten.clone(%a)\n  return %c, %r\n}\n",
         op_table());
-    auto run = [&](const Graph& part, const ExecuteOptions& options) {
-      return Executor(boxed, options).run(part, draw_inputs(part, boxed, {}, Values::ordinary, 3));
-    };
-    EXPECT_EQ(run(*graph, {}).ending, Ending::raised);
-    return run_needed(*graph, {}, run).ended.ending;
+    return ends_by_need(boxed, *graph);
   };
   EXPECT_EQ(ends("aten.new_zeros(%row, [2])"), Ending::finished);
   EXPECT_EQ(ends("aten.ones_like(%row)"), Ending::finished);
@@ -154,11 +155,7 @@ TEST(Needless, WhatABranchGivesToNobody) {
             "  return %r, %c\n}\n"
             "graph @no(%a: f32[1, 2], %k: i64[1]) {\n  %r = aten.neg(%a)\n  %c = aten.abs(%a)\n  return %r, %c\n}\n",
         op_table());
-    auto run = [&](const Graph& part, const ExecuteOptions& options) {
-      return Executor(boxed, options).run(part, draw_inputs(part, boxed, {}, Values::ordinary, 3));
-    };
-    EXPECT_EQ(run(*graph, {}).ending, Ending::raised);
-    return run_needed(*graph, {}, run).ended.ending;
+    return ends_by_need(boxed, *graph);
   };
   EXPECT_EQ(ends("%b"), Ending::finished);
   EXPECT_EQ(ends("%a, %b"), Ending::raised);

@@ -68,6 +68,13 @@ TEST(Graph, ListsArePatchedInPlace) {
   EXPECT_LT(graph->memory_bytes(), before + 1000);
 }
 
+// A message is one line, whatever a graph is called.
+TEST(Graph, NamesAreSpelledAsInTexts) {
+  EXPECT_EQ(parse_graph("graph @g() {\n  return\n}\n", test::table())->spelled_name(), "@g");
+  EXPECT_EQ(parse_graph("graph @\"two\\nlines\"() {\n  return\n}\n", test::table())->spelled_name(),
+            "@\"two\\nlines\"");
+}
+
 TEST(Graph, WhatARuleRefusesIsNotAppended) {
   auto graph = parse_graph("graph @g(%x: f32[2, 3], %y: f32[3, 2]) {\n  return %x\n}", test::table());
   const OpDef& add = *test::table().find("test.add.Tensor");

@@ -77,8 +77,8 @@ std::vector<CpuTarget> all_targets(bool whole) {
   all.push_back(generic);
   all.push_back(aarch64);
   for (CpuTarget& target : all) target.stores_past_caches = target.triple == x86_triple;
-  // Where squares' lines are asked for ahead these take a tenth to a third longer, in caches and in memory (measured on
-  // Zen 5; Zen 4 and Xeons gain as much).
+  // Where squares' lines are asked for ahead most sizes take longer on a Zen 5, by up to a third; Zen 4 and Xeons gain
+  // by it (bench/SHOWN.md).
   if (x86 && !whole && llvm::sys::getHostCPUName() == "znver5")
     for (CpuTarget& target : all) target.follows_squares = target.triple == x86_triple;
   return all;

@@ -66,7 +66,7 @@ struct Logarithm {
 };
 Logarithm split_logarithm(Wide x);   // of x > 0
 Wide log1p_fraction(Wide fraction);  // of what split_logarithm answers, or any in [-0.3, 0.42]
-Wide value_of(Logarithm l);
+Wide value_of(Logarithm l);          // log(2^k (1 + fraction))
 Wide log(Wide x);
 Wide log1p(Wide x);  // x > -1
 
