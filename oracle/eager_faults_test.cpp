@@ -109,6 +109,8 @@ TEST(EagerFaults, RaiseNoAlarm) {
       {"graph @g(%g: f32[900], %x: f32[900] init uniform(80.0, 100.0)) {\n"
        "  %a = aten.softplus_backward(%g, %x, 1, 500)\n  return %a\n}\n",
        Values::ordinary, true},
+      {"graph @g(%x: f32[64] init uniform(4.05e36, 4.08e36)) {\n  %a = aten.lgamma(%x)\n  return %a\n}\n",
+       Values::ordinary, true},
       // Of least numbers its error function makes zeros, and a size hangs on that.
       {"graph @g(%x: f16[210], %y: f16[210]) where u0 in 0..210 {\n"
        "  %e = aten.erf(%x)\n  %m = aten.to(%e, bool)\n  %a: f16[u0] = aten.masked_select(%y, %m)\n  return %a\n}\n",
@@ -125,6 +127,15 @@ TEST(EagerFaults, RaiseNoAlarm) {
     EXPECT_EQ(first_finding(r), "") << raised.text;
     EXPECT_EQ(r.known > 0, raised.known) << raised.text;
   }
+}
+
+// oneDNN has another instruction for that on each processor, so whether it is met here is not said.
+TEST(EagerFaults, SubnormalGradientsWrittenToNarrowOnes) {
+  const GraphReport r = checked(
+      "graph @g(%g: f32[64] init uniform(-1e-38, 1e-38), %x: f32[64], %o: bf16[64] mut) {\n"
+      "  %a = aten.gelu_backward(%g, %x, grad_input=%o)\n  return %a\n}\n",
+      Values::ordinary, 4);
+  EXPECT_EQ(first_finding(r), "");
 }
 
 // A kernel that nobody knows rounds what it writes, though it gives nothing.

@@ -27,7 +27,7 @@ LayoutClass layout_of(const Type& t, const SymValues& sizes) {
 }
 
 namespace {
-constexpr double kRoundedPlaces = 8, kSingle = 4e-6, kRootsOfPlaces = 16, kNearPole = 1024, kPolePlaces = 8,
+constexpr double kRoundedPlaces = 8, kSingle = 4e-6, kRootsOfPlaces = 16, kNearPole = 1024, kNearEnd = 0.97, kPolePlaces = 8,
                  kCoarse = 0x1p-13, kOrdinary = 0x1p60;
 
 std::vector<double> numbers_of(const RunValue& tensor) {
@@ -188,6 +188,10 @@ bool applies(const KnownFault& known, Dtype dtype, const Graph& graph, NodeId no
     const auto terms = static_cast<double>(evaluate(numel(leading.sizes()), sizes).value_or(0));
     return is_floating(dtype) && within({.relative = terms * std::ldexp(1.0, -info(dtype).mantissa_bits)});
   }
+  if (known.when == KnownFault::flushes)
+    return is_floating(dtype) && within({.absolute = smallest_normal(dtype)});
+  if (known.when == KnownFault::nears_end)
+    return is_floating(dtype) && within({.open_from = kNearEnd * largest_finite(dtype)});
   if (known.when == KnownFault::infinite) return within({.open_from = HUGE_VAL});
   if (known.when == KnownFault::poles)
     return is_floating(dtype) &&
@@ -372,7 +376,8 @@ std::vector<KnownFault> parse_known_faults(std::string_view text, const std::str
         "rounds",       "single",      "unsorted",    "one_wide",       "misfit",        "out_restrided",
         "by_products",  "infinite",    "poles",       "strided_rounds", "steps",         "skips",
         "out_is_read",  "no_share",    "told_unique", "coarse",         "accumulates",   "result_strided",
-        "grouped_ones", "thin",        "negated",     "out_grows",      "averages",      "overflows"};
+        "grouped_ones", "thin",        "negated",     "out_grows",      "averages",      "overflows",
+        "flushes",      "nears_end"};
     auto when = std::ranges::find(kWhen, fields[2]);
     if (fields[3].empty() || when == std::end(kWhen))
       throw UserError(
@@ -380,7 +385,7 @@ std::vector<KnownFault> parse_known_faults(std::string_view text, const std::str
           "self_overlaps, drops, "
           "rounds, single, unsorted, one_wide, misfit, out_restrided, by_products, infinite, poles, "
           "strided_rounds, steps, skips, out_is_read, no_share, told_unique, coarse, accumulates, result_strided, "
-          "grouped_ones, thin, negated, out_grows, averages, overflows",
+          "grouped_ones, thin, negated, out_grows, averages, overflows, flushes, nears_end",
           file + ":" + std::to_string(line), "see the head of the file");
     all.push_back({fields[0], fields[1], static_cast<KnownFault::When>(when - std::begin(kWhen)), fields[3]});
   }

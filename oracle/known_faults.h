@@ -48,7 +48,9 @@ struct KnownFault {
     negated,
     out_grows,
     averages,
-    overflows
+    overflows,
+    flushes,
+    nears_end
   } when = always;
   std::string why;
 };

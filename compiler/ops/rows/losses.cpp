@@ -529,7 +529,7 @@ void counts(RowSink& t) {
          // Places are computed in the dtype, and decide between bins; the ends belong to the first and the last. Of a
          // range that is not finite no bin is one, which the scatter refuses; where the ends are, but not the range
          // between them or its multiple, the last bin is nobody's promise. Of bf16 eager also refuses one number that
-         // f64 can't tell from its neighbours.
+         // f64 can't tell from its neighbours, of f16 one that has none at a distance of 1.
          .decompose = R"(
            $d = dtype(%self)
            %zeros = aten.zeros([$bins], dtype=$d, device=device(%self))
@@ -548,6 +548,10 @@ void counts(RowSink& t) {
              %wide = aten._to_copy(%low, dtype=f64)
              %apart = aten.ne(aten.sub(%wide, 1), aten.add(%wide, 1))
              %told = aten.logical_and(%told, aten.logical_or(aten.logical_not(%point), %apart))
+           }
+           if $d == f16 {
+             %room = aten.lt(aten.abs(%low), highest(%self))
+             %told = aten.logical_and(%told, aten.logical_or(aten.logical_not(%point), %room))
            }
            %low = aten.where(%point, aten.sub(%low, 1), %low)
            %high = aten.where(%point, aten.add(%high, 1), %high)

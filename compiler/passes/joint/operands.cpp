@@ -87,6 +87,22 @@ bool counts_elements(const OpDef& op) {
   });
 }
 
+// Whether eager computes in the same type. A tensor without dims counts for less than one that has some, which the
+// result's type doesn't show where that is bool: next to another operand with dims that holds its dtype anyway, it
+// never counted.
+bool keeps_promotion(const Graph& graph, NodeId user, ValueId from, ValueId to) {
+  if (graph.type(from).rank() == 0 || graph.type(to).rank() != 0) return true;
+  const Dtype dtype = graph.type(to).dtype;
+  bool others = false, held = false;
+  for (const Arg& arg : graph.node(user).arguments())
+    for_each_value(arg, [&](ValueId v) {
+      if (v == from) return;
+      others = true;
+      held |= graph.type(v).rank() != 0 && promote(graph.type(v).dtype, dtype) == graph.type(v).dtype;
+    });
+  return held || !others;
+}
+
 }  // namespace
 
 bool may_read(Graph& graph, NodeId user, ValueId from, ValueId to, Traits users) {
@@ -98,6 +114,7 @@ bool may_read(Graph& graph, NodeId user, ValueId from, ValueId to, Traits users)
   if ((node.op->has(Trait::contraction) || counts_elements(*node.op)) &&
       !std::ranges::equal(graph.type(from).sizes(), graph.type(to).sizes()))
     return false;
+  if (!keeps_promotion(graph, user, from, to)) return false;
   auto results = try_infer(graph, *node.op, arguments(graph, user, from, to));
   if (!results || results->size() != node.result_count) return false;
   for (uint16_t i = 0; i < node.result_count; ++i)
