@@ -417,11 +417,12 @@ bool reads_signs_of_nan(const ScalarRow& row, Dtype compute) {
 }
 
 namespace {
-// A number whose interval has an end on one side, rounded: where the dtype ends before that, all of it overflows.
+// A number whose interval has an end on one side, rounded: where the dtype ends before that, all of it overflows, or
+// either way.
 Sides without_end(Interval of, double value, Dtype to, const Rounding& rounding) {
   const double end = std::isinf(of.low) ? of.high : of.low, outwards = std::isinf(of.low) ? -kUnbounded : kUnbounded;
-  if (std::isfinite(end) && end * outwards > 0 && !std::isfinite(nearest(to, end)))
-    return {kUnbounded, kUnbounded, outwards};
+  if (std::isfinite(end) && !std::isfinite(nearest(to, end)))
+    return end * outwards > 0 ? Sides{kUnbounded, kUnbounded, outwards} : Sides{kUnbounded, kUnbounded};
   auto side = [&](double reach) {
     if (std::isinf(reach)) return kUnbounded;
     const double stored = std::copysign(std::min(std::fabs(reach), largest_finite(to)), reach);

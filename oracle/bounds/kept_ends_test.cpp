@@ -97,6 +97,16 @@ TEST(KeptEnds, WhatEndsBesideTheLargestNumberMayOverflow) {
   for (const double good : {HUGE_VAL, -HUGE_VAL}) EXPECT_FALSE(j.with(0, 0, good).mismatch) << good;
 }
 
+// 65,517 is 65,504 or an infinity, and 131,034 less it an infinity of the other sign: eager keeps the former.
+TEST(KeptEnds, WhatMayOverflowOneWayMayEndBeyondTheOtherOne) {
+  Judged j(
+      "graph @g(%x: f16[1, 1, 2], %w: f16[1], %b: f16[1]) { "
+      "%y, %m, %r = aten.native_batch_norm(%x, %w, %b, none, none, true, 0.1, 0.0) return %y }",
+      {{0, -2.17578125}, {65504}, {-0.0}});
+  EXPECT_FALSE(j.verdict().mismatch);
+  for (const double good : {-65504.0, -HUGE_VAL}) EXPECT_FALSE(j.with(0, 1, good).mismatch) << good;
+}
+
 // Everybody keeps the sum of a mean wider.
 TEST(KeptEnds, AMeanDoesNotOverflow) {
   Judged j("graph @g(%x: f16[4]) { %y = aten.mean(%x, [0]) return %y }", {{60000, 60000, 60000, 60000}});
