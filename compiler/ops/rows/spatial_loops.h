@@ -135,6 +135,7 @@ inline constexpr std::string_view kAdaptiveAvgPoolBackwardLoops =
 
 // --- windows as columns
 
+// Where a window takes neighbours, those that hold an element are as many steps apart: others are not looked at.
 inline constexpr std::string_view kCol2imLoops = LENZ_SPATIAL("2", "%out")
     R"(
     $kernel = spread($kernel_size, 2)
@@ -143,14 +144,35 @@ inline constexpr std::string_view kCol2imLoops = LENZ_SPATIAL("2", "%out")
     $stride = spread($stride, 2)
     $windows = ($sizes + 2 * $padding - $dilation * ($kernel - 1) - 1) // $stride + 1
     $a = accumulates(dtype(%out))
-    for $i in shape(%out), reduce $k in $kernel {
-      $from = drop($i, $lead) + $padding - $k * $dilation
-      $w = $from // $stride
-      $row = at($i, $lead - 1) * product($kernel) + raveled($k, $kernel)
+    if product($dilation) == 1 { $by = $stride } else { $by = list(2, 1) }
+    for $i in shape(%out), reduce $k in ($kernel + $by - 1) // $by {
+      $to = drop($i, $lead) + $padding
+      $place = $to % $by + $k * $by
+      if product($dilation) == 1 {
+        $w = $to // $stride - $k
+        $meets = within($place, $kernel)
+      } else {
+        $w = ($to - $place * $dilation) // $stride
+        $meets = divides($to - $place * $dilation, $stride)
+      }
+      $row = at($i, $lead - 1) * product($kernel) + raveled($place, $kernel)
       $at = concat(first($i, $lead - 1), [$row, raveled($w, $windows)])
-      x = masked(divides($from, $stride) and within($w, $windows), to(%self[$at], $a), 0)
+      x = masked($meets and within($w, $windows), to(%self[$at], $a), 0)
       if $a == bool { s = reduce any(x) } else { s = reduce sum(x) }
       %out[$i] = s
+    })";
+inline constexpr std::string_view kIm2colLoops = LENZ_SPATIAL("2", "%self")
+    R"(
+    $kernel = spread($kernel_size, 2)
+    $dilation = spread($dilation, 2)
+    $padding = spread($padding, 2)
+    $stride = spread($stride, 2)
+    $windows = ($sizes + 2 * $padding - $dilation * ($kernel - 1) - 1) // $stride + 1
+    for $c in first(shape(%self), $lead), $k in $kernel, $w in $windows {
+      $at = $w * $stride + $k * $dilation - $padding
+      $row = at($c, $lead - 1) * product($kernel) + raveled($k, $kernel)
+      %out[concat(first($c, $lead - 1), [$row, raveled($w, $windows)])] =
+          masked(within($at, $sizes), %self[concat($c, $at)], 0)
     })";
 
 // --- paddings: pairs of widths, the last dim's first
