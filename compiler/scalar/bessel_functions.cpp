@@ -73,6 +73,8 @@ Hankel hankel(DoubleDouble mu, DoubleDouble x) {
   return sums;
 }
 
+const DoubleDouble kOfOrderOneThird = DoubleDouble(4) / DoubleDouble(9);  // 4 nu^2
+
 constexpr double kFarI = 42, kFarJ = 26;
 
 // I_order(x) exp(-x) for x >= 0.
@@ -217,6 +219,15 @@ DoubleDouble spherical_bessel_j0(DoubleDouble x) {
   return sin(x) / x;
 }
 
+// Of the first kind's decay K of order 1/3 is what is left; of its wave the sums are Hankel's for that order.
+DoubleDouble airy_decay(DoubleDouble u) {
+  const DoubleDouble zeta = DoubleDouble(1) / u;
+  return sqrt(zeta * DoubleDouble(1.5)) / (kPi * sqrt(DoubleDouble(3))) *
+         k_scaled_integral(DoubleDouble(1) / DoubleDouble(3), zeta);
+}
+DoubleDouble airy_even(DoubleDouble u) { return hankel(kOfOrderOneThird, DoubleDouble(1) / u).even; }
+DoubleDouble airy_odd(DoubleDouble u) { return hankel(kOfOrderOneThird, DoubleDouble(1) / u).odd / u; }
+
 DoubleDouble airy_ai(DoubleDouble x) {
   if (!is_finite(x)) return kNan;
   if (x.hi > -10 && x.hi < 1) return airy_series(x);
@@ -226,8 +237,7 @@ DoubleDouble airy_ai(DoubleDouble x) {
     DoubleDouble third = DoubleDouble(1) / DoubleDouble(3);
     return root / (kPi * sqrt(DoubleDouble(3))) * k_scaled_integral(third, zeta) * exp(-zeta);
   }
-  // The expansion's coefficients are Hankel's for order 1/3.
-  Hankel sums = hankel(DoubleDouble(4) / DoubleDouble(9), zeta);
+  Hankel sums = hankel(kOfOrderOneThird, zeta);
   DoubleDouble s = sin(zeta), c = cos(zeta);  // sin(zeta + pi/4) and cos(zeta + pi/4), times sqrt 2
   DoubleDouble wave = (s + c) * sums.even + (c - s) * sums.odd;
   return wave / (sqrt(scale(kPi * root, 1)));

@@ -43,7 +43,12 @@ DoubleDouble bessel_k1(DoubleDouble x);
 DoubleDouble bessel_k0_scaled(DoubleDouble x);
 DoubleDouble bessel_k1_scaled(DoubleDouble x);
 DoubleDouble spherical_bessel_j0(DoubleDouble x);  // sin(x) / x
+// Ai, and what is smooth of it, by u = 1 / zeta, zeta = 2/3 |x|^(3/2): Ai(x) e^zeta x^(1/4); and below zero Ai(x) =
+// ((sin zeta + cos zeta) even + (cos zeta - sin zeta) odd u) / sqrt(2 pi sqrt(|x|)).
 DoubleDouble airy_ai(DoubleDouble x);
+DoubleDouble airy_decay(DoubleDouble u);
+DoubleDouble airy_even(DoubleDouble u);
+DoubleDouble airy_odd(DoubleDouble u);
 
 // Orthogonal polynomials of degree n; 0 for a negative degree.
 enum class Polynomial {

@@ -5,6 +5,7 @@
 
 #include "compiler/backend/llvm/families.h"
 #include "compiler/backend/llvm/pieces.h"
+#include "compiler/backend/llvm/row_call.h"
 #include "compiler/backend/llvm/wide.h"
 #include "compiler/scalar/special_functions.h"
 
@@ -17,6 +18,27 @@ const double kNan = std::numeric_limits<double>::quiet_NaN();
 
 Wide one(Wide like) { return constant(like, 1); }
 V power_of_two(V n) { return n.code->scale(from(n, 1), n); }
+
+// `usual`, but where `condition` holds of any lane: a branch around what is long.
+V unless(V condition, V usual, const std::function<V()>& rare) {
+  return usual.code->rarely(condition, {usual}, [&] { return std::vector<V>{select(condition, rare(), usual)}; })[0];
+}
+
+Wide unless(V condition, Wide usual, const std::function<Wide()>& rare) {
+  auto parts = [](Wide v) { return v.is_double() ? std::vector{v.hi} : std::vector{v.hi, v.lo}; };
+  const auto both =
+      condition.code->rarely(condition, parts(usual), [&] { return parts(select(condition, rare(), usual)); });
+  return both.size() == 1 ? Wide{both[0], {}} : Wide{both[0], both[1]};
+}
+
+Quadrant quadrant_of(Wide angle) {
+  const Quadrant at = quadrant(angle.hi);
+  if (angle.is_double()) return at;
+  const Quadrant rest = quadrant(angle.lo);  // a large one has whole turns there too
+  const Wide both = at.angle + rest.angle;
+  const V more = round_even(both.hi * 0.6366197723675814);
+  return {at.number + rest.number + bits(more + 0x1.8p52), both - constant(both, dd::kHalfPi) * wide_of(both, more)};
+}
 
 // --- modified, of the first kind, over e^x; x >= 0. For order 1 the quotient by x.
 
@@ -32,9 +54,10 @@ Wide first_kind(Wide x) {
   const V far = x.hi > 16;
   Wide near = evaluate(near_pieces, select(far, one(x), x));
   if (Odd) near = near * x;
-  const Wide size = select(far, x, constant(x, 32));
-  const Wide out = evaluate(far_pieces, one(x) / size) / sqrt(size);
-  return select(far, out, near);
+  return unless(far, near, [&] {
+    const Wide size = select(far, x, constant(x, 32));
+    return evaluate(far_pieces, one(x) / size) / sqrt(size);
+  });
 }
 template <DoubleDouble (*Scaled)(DoubleDouble), bool Odd, bool Grown>
 V modified_first(V x) {
@@ -150,8 +173,8 @@ V bessel_j(V x) {
   const Wide w = widen(select(far | !plain, 1, size));
   Wide near = first_near<Order>(w);
   if (Order == 1) near = near * w;
-  const Wide out = oscillation<Order>(widen(value), value).j;
-  V result = narrow(select(far, out, near), x.type);
+  V result = unless(plain & far, narrow(near, x.type),
+                    [&] { return narrow(oscillation<Order>(widen(value), value).j, x.type); });
   if (Order == 1) result = select(size < 0x1p-100, x * 0.5, copysign(from(x, 1), x) * result);
   return select(plain, result, from(x, kNan));
 }
@@ -171,12 +194,52 @@ V bessel_y(V x) {
   const Wide smooth = evaluate(smooth_pieces, w), product = log(w) * first_near<Order>(w);
   const Wide near =
       Order == 0 ? smooth + two_over_pi * product : (smooth + two_over_pi * product) * w - two_over_pi / w;
-  const Wide out = oscillation<Order>(widen(value), value).y;
-  const V result = narrow(select(far, out, near), x.type);
+  const V result = unless(plain & far, narrow(near, x.type),
+                          [&] { return narrow(oscillation<Order>(widen(value), value).y, x.type); });
   const Wide small = log(widen(select((x > 0) & is_finite(x), x, 1))) - constant(w, dd::kLn2 - dd::kEulerGamma);
   const V tiny = Order == 0 ? narrow(small * two_over_pi, x.type) : from(x, -0.6366197723675814) / x;
   const V special = select(x == 0, -kInfinity, select(x < 0, kNan, select(is_infinite(x), from(x, kNan), tiny)));
   return select(is_nan(x), x, select(plain, result, special));
+}
+
+// --- Airy's: near zero as it is, above that by its decay, below by its wave; far below nobody needs it fast
+
+Wide two_thirds_root_cube(Wide x, Wide root) { return x * root * constant(x, DoubleDouble(2) / DoubleDouble(3)); }
+
+V airy_above(V x) {  // x >= 2
+  static const Pieces pieces(dd::airy_decay, 0.0009765625, 0.5634765625, 18, 14, 8);
+  constexpr double kNothingLeft = 120;
+  const Wide w = widen(select(x > kNothingLeft, kNothingLeft, x)), root = sqrt(w);
+  const Wide zeta = two_thirds_root_cube(w, root), smooth = evaluate(pieces, one(w) / zeta) / sqrt(root);
+  const Exponential fall = exponential(-zeta);
+  return convert(ldexp(narrow(smooth * (fall.minus_one + 1.0), LaneType::f64), fall.n), x.type);
+}
+
+// The angle is kept in two doubles whatever the dtype: of a large one little is left but its last places.
+V airy_below(V size) {  // 10 <= size < 2^32
+  static const Pieces even(dd::airy_even, 0, 0.05, 8, 12, 6), odd(dd::airy_odd, 0, 0.05, 8, 12, 6);
+  const V wide_size = convert(size, LaneType::f64);
+  const Wide exact{wide_size, from(wide_size, 0)}, root = sqrt(exact), zeta = two_thirds_root_cube(exact, root);
+  const Wide like = widen(size), u = one(like) / (like.is_double() ? Wide{zeta.hi, {}} : zeta);
+  const SinCos at = sin_cos(like, quadrant_of(zeta));
+  const Wide wave = (at.sin + at.cos) * evaluate(even, u) + (at.cos - at.sin) * evaluate(odd, u) * u;
+  const Wide length = like.is_double() ? Wide{root.hi, {}} : root;
+  return narrow(wave / sqrt(length * constant(like, dd::kPi) * 2.0), size.type);
+}
+
+V airy_ai(V x) {
+  static const Pieces near_pieces(dd::airy_ai, -10, 2, 24, 16, 10);
+  constexpr double kFar = 0x1p32;
+  const V near = (x >= -10) & (x < 2);
+  V value = narrow(evaluate(near_pieces, widen(select(near, x, 0))), x.type);
+  const V above = (x >= 2) & is_finite(x), below = (x < -10) & (x > -kFar), beyond = (x <= -kFar) & is_finite(x);
+  value = unless(above, value, [&] { return airy_above(select(above, x, 2)); });
+  value = unless(below, value, [&] { return airy_below(select(below, -x, 16)); });
+  value = unless(beyond, value, [&] {
+    const V far[] = {select(beyond, x, 0)};
+    return x.code->by_table(*find_scalar(kPartlyCalled), x.type, far);
+  });
+  return select(is_nan(x), x, select(is_finite(x), value, kNan));
 }
 
 // --- orthogonal polynomials of degree n: p[k + 1] = (a x + b) p[k] - c p[k - 1], with a, b, c by the family
@@ -207,15 +270,7 @@ struct ByAngle {
   Wide at_one, at_minus;  // but for the sign
 };
 Wide sine_of_multiple(Wide theta, Wide times, bool cosine) {
-  const Wide angle = theta * times;
-  Quadrant at = quadrant(angle.hi);
-  if (!angle.is_double()) {
-    const Quadrant rest = quadrant(angle.lo);  // a multiple that is great has whole turns there too
-    const Wide both = at.angle + rest.angle;
-    const V more = round_even(both.hi * 0.6366197723675814);
-    at = {at.number + rest.number + bits(more + 0x1.8p52), both - constant(both, dd::kHalfPi) * wide_of(both, more)};
-  }
-  const SinCos made = sin_cos(theta, at);
+  const SinCos made = sin_cos(theta, quadrant_of(theta * times));
   return cosine ? made.cos : made.sin;
 }
 Wide angle_of(Wide x) { return atan2_positive(sqrt(one(x) - x), sqrt(x + 1.0)) * 2.0; }
@@ -266,15 +321,13 @@ V orthogonal(V x, V n) {
     result.hi = plain[0];
   }
   if constexpr (Angle != nullptr) {
-    auto parts = [](Wide v) { return v.is_double() ? std::vector{v.hi} : std::vector{v.hi, v.lo}; };
-    const auto settled = x.code->rarely(way.by_angle, parts(result), [&] {
+    result = unless(way.by_angle, result, [&] {
       const Wide at = select(way.by_angle & way.inside, w, constant(w, 0));
       const ByAngle made = Angle(at, wide_of(w, wanted));
       const V half = wanted * 0.5, odd = trunc(half) != half;
       const Wide at_end = select(w.hi > 0, made.at_one, select(odd, -made.at_minus, made.at_minus));
-      return parts(select(way.inside, made.inside, at_end));
+      return select(way.inside, made.inside, at_end);
     });
-    result = settled.size() == 1 ? Wide{settled[0], {}} : Wide{settled[0], settled[1]};
   }
   const V value = narrow(result, x.type);
   return select(none, 0, select(degree == 0, 1, value));
@@ -319,6 +372,7 @@ void add_bessel(Spellings& t) {
   add("special_bessel_j1", spell<bessel_j<1>>);
   add("special_bessel_y0", spell<bessel_y<0>>);
   add("special_bessel_y1", spell<bessel_y<1>>);
+  add("special_airy_ai", spell<airy_ai>);
   add("special_chebyshev_polynomial_t", spell<orthogonal<chebyshev_t, false, chebyshev_t_by_angle>>);
   add("special_chebyshev_polynomial_u", spell<orthogonal<chebyshev_u, false, chebyshev_u_by_angle>>);
   add("special_chebyshev_polynomial_v", spell<orthogonal<chebyshev_v, false, chebyshev_v_by_angle>>);

@@ -1,6 +1,7 @@
 // Functions of the module's own that lanes call: for what is rare, and too long to stand wherever it may be needed.
 #include "compiler/backend/llvm/ir.h"
 #include "compiler/backend/llvm/lane_code.h"
+#include "compiler/backend/llvm/row_call.h"
 
 namespace lenz::native {
 
@@ -24,6 +25,32 @@ llvm::Value* LaneCode::memory_of_call(uint64_t words) {
   llvm::BasicBlock& entry = builder_->GetInsertBlock()->getParent()->getEntryBlock();
   llvm::IRBuilder<> at_entry(&entry, entry.getFirstInsertionPt());
   return at_entry.CreateAlloca(llvm::ArrayType::get(builder_->getInt64Ty(), words));
+}
+
+// Vectors are handed over in memory.
+V LaneCode::by_table(const ScalarRow& row, LaneType type, std::span<const V> operands) {
+  llvm::IRBuilderBase& b = *builder_;
+  llvm::Module& module = *b.GetInsertBlock()->getModule();
+  llvm::BasicBlock& entry = b.GetInsertBlock()->getParent()->getEntryBlock();
+  llvm::IRBuilder<> at_entry(&entry, entry.begin());
+  auto* pointer = llvm::PointerType::get(b.getContext(), 0);
+  const Dtype dtype = type == LaneType::f64 ? Dtype::f64 : Dtype::f32;
+  std::vector<llvm::Value*> arguments{module.getOrInsertGlobal(symbol_of(row), b.getInt8Ty()),
+                                      b.getInt32(static_cast<uint32_t>(dtype)),
+                                      b.getInt64(static_cast<uint64_t>(lanes_))};
+  for (size_t i = 0; i < 3; ++i) {
+    arguments.push_back(llvm::ConstantPointerNull::get(pointer));
+    if (i >= operands.size()) continue;
+    arguments.back() = at_entry.CreateAlloca(operands[i].value->getType());
+    b.CreateStore(operands[i].value, arguments.back());
+  }
+  llvm::Type* held = llvm_type(type);
+  llvm::Value* result = at_entry.CreateAlloca(held);
+  arguments.push_back(result);
+  llvm::Type* types[] = {pointer, b.getInt32Ty(), b.getInt64Ty(), pointer, pointer, pointer, pointer};
+  b.CreateCall(module.getOrInsertFunction(kRowFunction, llvm::FunctionType::get(b.getVoidTy(), types, false)),
+               arguments);
+  return make(b.CreateLoad(held, result), type);
 }
 
 // What a function of the module's own answers goes into memory of its caller's, which has room for words in each lane.

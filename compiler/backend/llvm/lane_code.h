@@ -26,6 +26,10 @@ class Function;
 class Value;
 }  // namespace llvm
 
+namespace lenz {
+struct ScalarRow;
+}
+
 namespace lenz::native {
 
 enum class LaneType : uint8_t { i1, i8, i16, i32, i64, f32, f64 };
@@ -174,6 +178,8 @@ class LaneCode {
   // rare paths that would stand, long as they are, behind each of many rows. `types`: of what it answers.
   std::vector<V> apart(std::string_view name, V x, std::span<const LaneType> types,
                        const std::function<std::vector<V>(V)>& body);
+  // What the table's own function gives, called for all lanes at once; f32 or f64.
+  V by_table(const ScalarRow& row, LaneType type, std::span<const V> operands);
   // While `test(state)` holds in some lane, the state of those lanes becomes body(state).
   std::vector<V> repeat(const std::vector<V>& state, const std::function<V(const std::vector<V>&)>& test,
                         const std::function<std::vector<V>(const std::vector<V>&)>& body);

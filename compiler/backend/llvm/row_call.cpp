@@ -42,7 +42,7 @@ void evaluate_row(const ScalarRow* row, int32_t compute, int64_t lanes, const vo
 void define_row_calls(Jit& jit) {
   jit.define(kRowFunction, reinterpret_cast<const void*>(&evaluate_row));
   for (const ScalarRow& row : scalar_table())
-    if (is_called(row, Dtype::f64)) jit.define(symbol_of(row), &row);
+    if (is_called(row, Dtype::f64) || row.name == kPartlyCalled) jit.define(symbol_of(row), &row);
 }
 
 }  // namespace lenz::native

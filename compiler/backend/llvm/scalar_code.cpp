@@ -7,7 +7,6 @@
 #include <map>
 
 #include "compiler/backend/llvm/families.h"
-#include "compiler/backend/llvm/row_call.h"
 #include "compiler/backend/llvm/shared_rows.h"
 #include "compiler/base/error.h"
 #include "compiler/scalar/rounding.h"
@@ -100,7 +99,12 @@ llvm::Type* ScalarCode::memory_type(Dtype dtype) const {
 
 Lanes ScalarCode::apply(const ScalarRow& row, Dtype compute, Dtype result, std::span<const Lanes> operands,
                         llvm::Value** raised) {
-  if (is_called(row, compute)) return call(row, compute, operands);
+  if (is_called(row, compute)) {
+    LaneCode code(*builder_, *target_, lanes_);
+    std::vector<V> values;
+    for (const Lanes& operand : operands) values.push_back(code.wrap(operand.value));
+    return {code.by_table(row, compute == Dtype::f64 ? LaneType::f64 : LaneType::f32, values).value};
+  }
   const Spell spelling = find_spelling(row, compute, target_->fma);
   if (spelling == nullptr)
     throw Unsupported("no code for scalar primitive '" + std::string(row.name) + "' in " + std::string(name(compute)));
@@ -125,32 +129,6 @@ Lanes ScalarCode::apply(const ScalarRow& row, Dtype compute, Dtype result, std::
              "the spelling of '" + std::string(row.name) + "' answers in another dtype");
   if (raised != nullptr) *raised = call.raised.value;
   return {answer.re.value, answer.im.value};
-}
-
-// Vectors are handed over in memory: the function computes all lanes of one.
-Lanes ScalarCode::call(const ScalarRow& row, Dtype compute, std::span<const Lanes> operands) {
-  llvm::IRBuilderBase& b = *builder_;
-  llvm::Module& module = *b.GetInsertBlock()->getModule();
-  llvm::BasicBlock& entry = b.GetInsertBlock()->getParent()->getEntryBlock();
-  llvm::IRBuilder<> at_entry(&entry, entry.begin());
-  auto* pointer = llvm::PointerType::get(b.getContext(), 0);
-  const Dtype dtype = compute == Dtype::f64 ? Dtype::f64 : Dtype::f32;
-  std::vector<llvm::Value*> arguments{module.getOrInsertGlobal(symbol_of(row), b.getInt8Ty()),
-                                      b.getInt32(static_cast<uint32_t>(dtype)),
-                                      b.getInt64(static_cast<uint64_t>(lanes_))};
-  for (size_t i = 0; i < 3; ++i) {
-    arguments.push_back(llvm::ConstantPointerNull::get(pointer));
-    if (i >= operands.size()) continue;
-    arguments.back() = at_entry.CreateAlloca(operands[i].value->getType());
-    b.CreateStore(operands[i].value, arguments.back());
-  }
-  llvm::Type* held = held_type(dtype);
-  llvm::Value* result = at_entry.CreateAlloca(held);
-  arguments.push_back(result);
-  llvm::Type* types[] = {pointer, b.getInt32Ty(), b.getInt64Ty(), pointer, pointer, pointer, pointer};
-  b.CreateCall(module.getOrInsertFunction(kRowFunction, llvm::FunctionType::get(b.getVoidTy(), types, false)),
-               arguments);
-  return {b.CreateLoad(held, result)};
 }
 
 Lanes ScalarCode::call(const SharedRow& row, Dtype result, std::span<const Lanes> operands, llvm::Value** raised) {

@@ -100,7 +100,6 @@ class ScalarCode {
                                    llvm::Value* element, int vectors, bool in_blocks);
 
  private:
-  Lanes call(const ScalarRow& row, Dtype compute, std::span<const Lanes> operands);
   Lanes call(const SharedRow& row, Dtype result, std::span<const Lanes> operands, llvm::Value** raised);
 
   llvm::IRBuilderBase* builder_;

@@ -206,6 +206,23 @@ TEST(ScalarCode, ChebyshevPolynomialsOfGreatDegrees) {
   }
 }
 
+// Where its formulas meet, and far below, where the table's own function is called.
+TEST(ScalarCode, AiryFunctionWhereverItsFormulasChange) {
+  const RowKernel kernel(*find_scalar("special_airy_ai"), Dtype::f64, Dtype::f64, runnable_target());
+  std::vector<double> x = {-1e100, -1e20,    -0x1.2p32, -0x1p32, -0x1.fp31, -1e7, -1000.5, -10.5, -10,  -9.75,
+                           -2.338, 1.999999, 2,         2.5,     8,         60,   103.5,   104.5, 1e10, 0};
+  const size_t count = x.size(), room = count + static_cast<size_t>(kernel.lanes());
+  x.resize(room);
+  std::vector<double> got(room);
+  const void* in[] = {x.data()};
+  void* out[] = {got.data()};
+  kernel.run(in, out, nullptr, static_cast<int64_t>(count));
+  for (size_t i = 0; i < count; ++i) {
+    const double right = dd::airy_ai(x[i]).hi, size = x[i] < -1 ? std::pow(-x[i], -0.25) : right;
+    EXPECT_NEAR(got[i], right, std::max(size * 0x1p-48, 0x1p-1073)) << x[i];
+  }
+}
+
 // What is not spelled is called: the list can neither grow nor shrink unseen.
 TEST(ScalarCode, Missing) {
   std::ifstream file(LENZ_SOURCE_DIR "/compiler/backend/llvm/missing_rows.txt");
