@@ -58,10 +58,16 @@ V wide_lerp(V a, V b, V w) {
   return select(is_finite(plain), select(is_nan(value), beyond, value), plain);
 }
 
+// Within the last places of the operands. Half of a step that overflows goes twice as often; of f64 what may be beyond
+// the largest number is looked at again.
 V lerp(V a, V b, V w) {
-  if (a.type != LaneType::f32 || !a.code->target().fma) return wide_lerp(a, b, w);
-  // In f32, within the last places of the operands; half of a step that overflows goes twice as often.
-  const V near = abs(w) < 0.5, step = b - a, times = select(near, w, w - 1.0), over = is_infinite(step);
+  if (!a.code->target().fma) return wide_lerp(a, b, w);
+  const V near = abs(w) < 0.5, step = b - a, times = select(near, w, w - 1.0);
+  if (a.type == LaneType::f64) {
+    const V quick = fma(times, step, select(near, a, b));
+    return a.code->rarely(!(abs(quick) < 0x1p1000), {quick}, [&] { return std::vector<V>{wide_lerp(a, b, w)}; })[0];
+  }
+  const V over = is_infinite(step);
   return fma(select(over, times + times, times), select(over, b * 0.5 - a * 0.5, step), select(near, a, b));
 }
 

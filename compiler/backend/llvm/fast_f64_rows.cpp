@@ -44,6 +44,15 @@ V exp(V x) {
   });
 }
 
+V exp2(V x) {
+  return unless_nothing(x, x < -1076, [](V some) {
+    const V least = at_most(some, 1025), n = round_even(least), r = least - n;
+    const V high = r * dd::kLn2.hi, low = fma(r, dd::kLn2.hi, -high) + r * dd::kLn2.lo;
+    const Power p{high, fma(high * high, polynomial(high, tail_of_exp()), fma(low, high, low)), n};
+    return some.code->scale(p.one_more() + p.lost(), p.n);
+  });
+}
+
 V sigmoid(V x) { return sigmoid_by(power_of, kNoPower, x); }
 V tanh(V x) {
   static const std::vector<double> kNear = fit_odd_tail<dd::tanh>(0.3025, 11);
@@ -166,6 +175,7 @@ V power_f64(V size, V exponent) {
 
 void add_fast_f64(Spellings& t) {
   t.push_back({.name = "exp", .only_f64 = spell<exp>});
+  t.push_back({.name = "exp2", .only_f64 = spell<exp2>});
   t.push_back({.name = "sigmoid", .only_f64 = spell<sigmoid>});
   t.push_back({.name = "tanh", .only_f64 = spell<tanh>});
   t.push_back({.name = "log", .only_f64 = spell<log_f64>});
