@@ -129,6 +129,11 @@ V logaddexp_f64(V a, V b) {
   return select(is_nan(gap), a + b, sum);  // infinities of one sign too
 }
 
+V product_with(V x, V y, V logarithm) { return select(is_nan(y), y, select(x == 0, 0, x * logarithm)); }
+V xlogy_f64(V x, V y) { return product_with(x, y, log_e(y)); }
+V xlog1py_f64(V x, V y) { return product_with(x, y, log1p_f64(y)); }
+V entr_f64(V x) { return select(x == 0, 0, select(x < 0, -kInfinity, -x * log_e(x))); }
+
 }  // namespace
 
 void add_fused_logarithms(Spellings& t) {
@@ -138,6 +143,9 @@ void add_fused_logarithms(Spellings& t) {
   t.push_back({.name = "logaddexp", .fused_f64 = spell<logaddexp_f64<false>>});
   t.push_back({.name = "logaddexp2", .fused_f64 = spell<logaddexp_f64<true>>});
   t.push_back({.name = "log1p", .fused_f64 = spell<log1p_f64>});
+  t.push_back({.name = "xlogy", .fused_f64 = spell<xlogy_f64>});
+  t.push_back({.name = "special_xlog1py", .fused_f64 = spell<xlog1py_f64>});
+  t.push_back({.name = "special_entr", .fused_f64 = spell<entr_f64>});
 }
 
 }  // namespace lenz::native
