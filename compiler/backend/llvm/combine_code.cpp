@@ -2,6 +2,7 @@
 
 #include <llvm/IR/IRBuilder.h>
 
+#include "compiler/backend/llvm/lane_code.h"
 #include "compiler/base/error.h"
 
 namespace lenz::native {
@@ -44,9 +45,11 @@ State merge_exponentials(ScalarCode& code, Dtype t, const State& a, const State&
   return {most, row(code, "add", t, t, {scaled(a), scaled(b)})};
 }
 
-State merge_positions(ScalarCode& code, Combine combine, Dtype t, const State& a, const State& b) {
+bool of_least(Combine combine) { return combine == Combine::argmin || combine == Combine::argmin_last; }
+
+State merge_any_positions(ScalarCode& code, Combine combine, Dtype t, const State& a, const State& b) {
   llvm::IRBuilderBase& builder = code.builder();
-  const bool least = combine == Combine::argmin || combine == Combine::argmin_last;
+  const bool least = of_least(combine);
   const bool last = combine == Combine::argmin_last || combine == Combine::argmax_last;
   llvm::Value* less = row(code, "lt", t, Dtype::b8, {a[0], b[0]}).value;
   llvm::Value* greater = row(code, "gt", t, Dtype::b8, {a[0], b[0]}).value;
@@ -64,6 +67,19 @@ State merge_positions(ScalarCode& code, Combine combine, Dtype t, const State& a
     wins = builder.CreateSelect(builder.CreateXor(nan_a, nan_b), nan_a, builder.CreateSelect(both, first, wins));
   }
   return {select_code(code, wins, a[0], b[0]), select_code(code, wins, a[1], b[1])};
+}
+
+// One by one, few come that are as good as the best so far: a branch around those lets the next one be looked at before
+// that is decided.
+State merge_positions(ScalarCode& code, Combine combine, Dtype t, const State& a, const State& b) {
+  if (code.lanes() != 1) return merge_any_positions(code, combine, t, a, b);
+  LaneCode lane(code.builder(), code.target(), 1);
+  const Lanes worse = row(code, of_least(combine) ? "gt" : "lt", t, Dtype::b8, {b[0], a[0]});
+  const auto made = lane.rarely(!lane.wrap(worse.value), {lane.wrap(a[0].value), lane.wrap(a[1].value)}, [&] {
+    const State merged = merge_any_positions(code, combine, t, a, b);
+    return std::vector<V>{lane.wrap(merged[0].value), lane.wrap(merged[1].value)};
+  });
+  return {{made[0].value}, {made[1].value}};
 }
 
 }  // namespace
