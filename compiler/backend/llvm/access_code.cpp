@@ -263,6 +263,7 @@ KernelEmitter::Val KernelEmitter::load(const Instr& i, Frame& f) {
   const bool wide = at.wide() || (masked && f.values[i.mask].wide);
   Mask mask = wide ? f.mask : Mask{};
   if (masked) mask = both(mask, mask_of(i.mask, wide, f));
+  if (wide && !at.wide()) return load_for_some(i, at, mask);
   ScalarCode& code = wide ? *wide_ : *narrow_;
   const Ssa other = otherwise_[static_cast<size_t>(&i - nest_->body.data())];
   llvm::Value* otherwise = other == kNone ? nullptr : code.constant(i.dtype, nest_->body[other].value).value;
@@ -270,6 +271,20 @@ KernelEmitter::Val KernelEmitter::load(const Instr& i, Frame& f) {
   // An element of several lanes is read for those that want it, and is there for the others.
   if (otherwise && mask && at.shared()) read.value = b_.CreateSelect(mask.lanes, read.value, otherwise);
   return {code.load_convert(dtype_of(i.buffer), read), wide};
+}
+
+// One element, which some of the lanes want.
+KernelEmitter::Val KernelEmitter::load_for_some(const Instr& i, const Place& at, const Mask& mask) {
+  const Dtype dtype = dtype_of(i.buffer);
+  const Ssa other = otherwise_[static_cast<size_t>(&i - nest_->body.data())];
+  llvm::Value* otherwise = llvm::Constant::getNullValue(wide_->memory_type(dtype));
+  if (other != kNone) otherwise = wide_->constant(i.dtype, nest_->body[other].value).value;
+  Lanes read = fetch(i.buffer, at, false, {b_.CreateOrReduce(mask.lanes)});
+  const auto count = static_cast<unsigned>(wide_->lanes());
+  auto spread = [&](llvm::Value* v) { return b_.CreateSelect(mask.lanes, b_.CreateVectorSplat(count, v), otherwise); };
+  read.value = spread(read.value);
+  if (read.imaginary != nullptr) read.imaginary = spread(read.imaginary);
+  return {wide_->load_convert(dtype, read), true};
 }
 
 // What memory has of two frames that are neighbours there: both vectors as one.

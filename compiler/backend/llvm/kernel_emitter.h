@@ -219,6 +219,7 @@ class KernelEmitter {
   void side_by_side(loops::Ssa at, std::vector<Frame>& frames);
   void draw_everywhere(loops::Ssa at, Draws in, std::vector<Frame>& frames);
   void round_everywhere(loops::Ssa at, std::vector<Frame>& frames);
+  Val load_for_some(const loops::Instr& i, const Place& at, const Mask& mask);
   void load_everywhere(loops::Ssa at, std::vector<Frame>& frames);
   void store_everywhere(const loops::Store& s, std::vector<Frame>& frames);
   Val scalar(loops::Ssa at, Frame& f);
