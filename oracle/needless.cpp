@@ -88,12 +88,44 @@ std::unique_ptr<Graph> without_it_in_lists(const Graph& graph, NodeId from) {
   return without_it_or_overwritten(*apart, same);  // a write of a list's element, too
 }
 
+constexpr std::string_view kMemory = "aten.empty_strided";  // op name: whatever a type says
+
+bool is_memory(const Graph& graph, ValueId v) {
+  const NodeId maker = graph.value(v).producer;
+  if (maker == kNone) return false;
+  const Node& node = graph.node(maker);
+  if (node.op->full_name == "lenz.restride")  // op name: how memory comes to a type's offset
+    return node.args[0].is_value() && is_memory(graph, node.args[0].value());
+  return node.op->full_name == kMemory;
+}
+
+// Memory of a tensor's type, in which anything may lie.
+ValueId memory_of(Graph& graph, NodeId before, const Type& type, uint32_t origin) {
+  const Arg laid[] = {graph.context().dims(type.sizes()), graph.context().dims(type.strides())};
+  const Keyword of_type[] = {{"dtype", Arg::of_dtype(type.dtype)}, {"device", Arg::of_device(type.device)}};
+  return placed_like(graph, before, call(graph, before, kMemory, laid, origin, of_type), type, origin);
+}
+
+// What draws by a type alone, and so stays, draws by that of memory which nobody computes.
+bool draw_by_memory(Graph& graph, NodeId id) {
+  const Node node = graph.node(id);
+  if (node.arg_count == 0 || !node.args[0].is_value()) return false;
+  const ValueId like = node.args[0].value();
+  // An input raises nothing.
+  if (graph.value(like).producer == kNone || !graph.type(like).is_tensor() || is_memory(graph, like)) return false;
+  SmallVec<Arg, 8> args(node.arguments());
+  args[0] = Arg::of_value(memory_of(graph, id, graph.type(like), node.origin));
+  graph.set_args(id, args);
+  return true;
+}
+
 // In the place of what reads a type alone stands what it gives: its definition, or the number that its own type says.
 bool say_the_type(Graph& graph, NodeId id) {
   const Node node = graph.node(id);
   const OpDef& op = *node.op;
+  if (!op.has(Trait::reads_metadata_only) || op.schema.mutates()) return false;
   const bool drawn = op.has(Trait::nondeterministic) || effects(graph, node).advances_random;
-  if (!op.has(Trait::reads_metadata_only) || drawn || op.schema.mutates()) return false;
+  if (drawn) return draw_by_memory(graph, id);
   if (!op.decompose.empty()) return expand_node(graph, id);
   SmallVec<Arg, 1> numbers;
   for (uint16_t i = 0; i < node.result_count; ++i)
@@ -150,29 +182,27 @@ std::unique_ptr<Graph> without_all_needless(const Graph& given) {
   return left;
 }
 
-// A branch with memory of their type in the place of results that its caller does not take: anything may lie there.
-// Null: all are taken.
-std::unique_ptr<Graph> without_idle_results(const Graph& caller, const Node& node, const Graph& branch) {
-  constexpr std::string_view kMemory = "aten.empty_strided";  // op name: whatever a type says
+// How many of the last results of control flow are its sub-graphs' own, one for one: of a loop none, of a scan the
+// stacked ones, for what is carried the next step takes.
+size_t given_as_they_are(const Node& node) {
+  if (node.op->full_name == "lenz.cond") return node.result_count;  // op names: what differs between them
+  if (node.op->full_name != "lenz.scan") return 0;
+  return node.result_count - node.args[1].count;
+}
+
+// A sub-graph with memory of their type in the place of results that its caller does not take. Null: all are taken.
+std::unique_ptr<Graph> without_idle_results(const Graph& caller, const Node& node, const Graph& sub) {
   std::unique_ptr<Graph> left;
   SmallVec<Arg, 8> outputs;
-  const auto is_memory = [&](ValueId v) {  // already
-    const NodeId maker = branch.value(v).producer;
-    return maker != kNone && branch.node(maker).op->full_name == kMemory;
-  };
-  for (uint16_t i = 0; i < node.result_count && i < branch.outputs().size(); ++i) {
-    const Arg& given = branch.outputs()[i];
-    if (!caller.value(node.result(i)).users.empty() || !given.is_value()) continue;
-    if (!branch.type(given.value()).is_tensor() || is_memory(given.value())) continue;
+  for (size_t i = node.result_count - given_as_they_are(node); i < node.result_count && i < sub.outputs().size(); ++i) {
+    const Arg& given = sub.outputs()[i];
+    if (!caller.value(node.result(static_cast<uint16_t>(i))).users.empty() || !given.is_value()) continue;
+    if (!sub.type(given.value()).is_tensor() || is_memory(sub, given.value())) continue;
     if (!left) {
-      left = branch.clone();  // which numbers its values anew
+      left = sub.clone();  // which numbers its values anew
       outputs = SmallVec<Arg, 8>(left->outputs());
     }
-    const Type& t = left->type(outputs[i].value());
-    const Arg laid[] = {left->context().dims(t.sizes()), left->context().dims(t.strides())};
-    const Keyword of_type[] = {{"dtype", Arg::of_dtype(t.dtype)}, {"device", Arg::of_device(t.device)}};
-    const Resolved memory = resolve(*left, kMemory, laid, of_type);
-    outputs[i] = Arg::of_value(left->node(left->append(*memory.op, memory.args)).result());
+    outputs[i] = Arg::of_value(memory_of(*left, kNone, left->type(outputs[i].value()), node.origin));
   }
   if (left) left->set_outputs(outputs);
   return left;
@@ -182,11 +212,10 @@ std::unique_ptr<Graph> without_idle_results(const Graph& caller, const Node& nod
 std::unique_ptr<Graph> without_it_in_sub_graphs(const Graph& graph, NodeId from) {
   std::unique_ptr<Graph> left;
   const Node& node = graph.node(from);
-  const bool branches = node.op->full_name == "lenz.cond";  // op name: whose results are its sub-graphs', one for one
   for (const Arg& a : node.arguments()) {
     if (a.kind != ArgKind::graph) continue;
     const Graph& sub = *graph.subgraphs[a.graph()];
-    const std::unique_ptr<Graph> taken = branches ? without_idle_results(graph, node, sub) : nullptr;
+    const std::unique_ptr<Graph> taken = without_idle_results(graph, node, sub);
     std::unique_ptr<Graph> less = without_all_needless(taken ? *taken : sub);
     if (!less) continue;
     if (!left) left = graph.clone();
