@@ -103,6 +103,21 @@ TEST(Creation, LengthsOfRanges) {
   EXPECT_THROW(type_of("%x: f32[2]", "aten.full([2], 300, dtype=u8)"), UserError);
 }
 
+// Eager copies it into what the first one's dtype says, and negates the copy: no kernel does that to float8 and bools.
+TEST(Views, ThatAreLazilyNegatedAreNoRowsOfWhatHasNoNegative) {
+  const auto padded = [](const std::string& first, const std::string& view) {
+    parse_graph("graph @g(%a: " + first + ", %x: f16[2, 6], %none: f16[0, 6]) {\n  %v = " + view +
+                    "\n  %r = aten.pad_sequence([%a, %v])\n  return %r\n}\n",
+                op_table());
+  };
+  for (const char* first : {"f8e4m3[3, 6]", "f8e5m2[3, 6]", "bool[3, 6]"}) {
+    EXPECT_THROW(padded(first, "aten._neg_view(%x)"), UserError) << first;
+    EXPECT_NO_THROW(padded(first, "aten.neg(%x)")) << first;
+    EXPECT_NO_THROW(padded(first, "aten._neg_view(%none)")) << first;
+  }
+  EXPECT_NO_THROW(padded("u8[3, 6]", "aten._neg_view(%x)"));
+}
+
 // Eager's counts overflow, in i64; those of other dtypes are doubles'.
 TEST(Creation, LengthsOfRangesOfHugeNumbers) {
   const auto range = [](const std::string& args) { return type_of("%x: f32[2]", "aten.arange(" + args + ")"); };
