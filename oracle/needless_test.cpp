@@ -217,6 +217,25 @@ TEST(Needless, ATypeIsNoValueOfWhatIsWritten) {
   EXPECT_EQ(run_needed(*graph, {}, run).ended.ending, Ending::finished);
 }
 
+// Who asks for a size alone never looks where indices point, if that size does not hang on them.
+TEST(Needless, ASizeThatHangsOnOtherOperands) {
+  Boxed boxed(DeviceKind::cpu);
+  auto ends = [&](const std::string& rest) {
+    const auto graph = parse_graph(
+        "graph @g(%x: f32[2, 2], %m: bool[2] init ones, %j: i64[1] init integers(1, 1, seed=0)) where u0 in 0..9 {\n"
+        "  %i = aten.mul(%j, 7)\n  %less = aten.neg(%j)\n" +
+            rest,
+        op_table());
+    return ends_by_need(boxed, *graph);
+  };
+  const std::string rows = "  %r: f32[u0] = aten.index(%x, [%m, %i])\n";
+  const std::string size = "  %n = aten.sym_size(%r, 0)\n  %y = aten.full([%n], 1.0)\n  return %y\n}\n";
+  EXPECT_EQ(ends(rows + size), Ending::finished);
+  EXPECT_EQ(ends(rows + "  %y = aten.ones_like(%r)\n  return %y\n}\n"), Ending::finished);
+  EXPECT_EQ(ends(rows + "  %y = aten.neg(%r)\n  return %y\n}\n"), Ending::raised);
+  EXPECT_EQ(ends("  %r: i64[u0] = aten.repeat_interleave(%less)\n" + size), Ending::raised);
+}
+
 // What a mask's places say how many they are has no stand-in: nobody else knows its size.
 TEST(Needless, SizesOfTheRunHaveNoStandIn) {
   Boxed boxed(DeviceKind::cpu);
