@@ -167,8 +167,12 @@ class ControlFlow {
     return v;
   }
 
-  // What a sub-graph writes to no other operand may share memory with.
+  // What a sub-graph writes to no other operand may share memory with; nor may its elements, as those of what the other
+  // branch asked for, to read it.
   void keep_writes_apart(const Sub& s) const {
+    for (const Input& input : s.graph->inputs())
+      if (input.mutated && elements_meet(s.graph->type(input.value)))
+        throw UserError("what the sub-graph writes to shares places");
     for (size_t i = 0; i < std::min(operands_.size(), s.graph->inputs().size()); ++i)
       for (size_t k = 0; s.graph->inputs()[i].mutated && k < operands_.size(); ++k)
         if (is_constant(graph_, operands_[i]) || (k != i && shares_memory(graph_, operands_[k], operands_[i])))

@@ -4,6 +4,7 @@
 
 #include "compiler/driver/arguments.h"
 #include "compiler/graph/text.h"
+#include "oracle/known_faults.h"
 #include "oracle/python_program.h"
 #include "oracle/workers.h"
 
@@ -77,8 +78,32 @@ bool eager_dies(const Case& c) {
 }
 }  // namespace
 
+namespace {
+// Whether eager may die of what passes make of it, where definitions call what it reads beyond its memory in: it does
+// now and then, as memory lies.
+bool may_die_of_definitions(const Case& c) {
+  bool may = false;
+  oracle::WorkerCalls calls;
+  calls.work = [&](size_t, oracle::Place&) -> std::string {
+    oracle::Boxed boxed(DeviceKind::cpu);
+    try {
+      Subject subject(*c.graph, c.setting, boxed, {});
+      return oracle::reads_beyond(*subject.passed().whole, subject.sizes()) ? "it may" : "";
+    } catch (const Error&) {
+      return {};
+    }
+  };
+  calls.done = [&](size_t, const std::string& text) { may = !text.empty(); };
+  calls.died = [](size_t, const oracle::Death&) { return false; };
+  oracle::run_in_workers(1, 1, {.fresh = true}, calls);
+  return may;
+}
+}  // namespace
+
 bool is_eagers_own_death(const Case& found, const Failure& failure) {
-  return (failure.symptom.starts_with("SIG") || failure.symptom == "no answer") && eager_dies(found);
+  if (!failure.symptom.starts_with("SIG") && failure.symptom != "no answer") return false;
+  const bool of_memory = failure.symptom == "SIGSEGV" || failure.symptom == "SIGBUS";
+  return eager_dies(found) || (of_memory && may_die_of_definitions(found));
 }
 
 Triaged triage(const Case& found, const Failure& failure, const ReduceOptions& options) {

@@ -15,7 +15,8 @@ struct Triaged {
   bool alone = true;        // it fails by itself; else something that ran before it is to blame
   bool eager_dies = false;  // of the graph, with nothing of ours: no finding, and nothing else is said
 };
-// Whether what failed so fails in eager alone: it kills its process, or gives no answer. No finding, and quickly told.
+// Whether what failed so fails in eager alone: it kills its process, or gives no answer, or it reads beyond its memory
+// where passes put a definition in an op's place. No finding, and quickly told.
 bool is_eagers_own_death(const Case& found, const Failure& failure);
 Triaged triage(const Case& found, const Failure& failure, const ReduceOptions& options);
 

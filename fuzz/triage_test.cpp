@@ -24,6 +24,22 @@ TEST(Triage, WhatKillsEagerIsNoFinding) {
   EXPECT_TRUE(t.eager_dies || !t.alone);
 }
 
+// A gradient of a weight is a convolution by what came out, here of an image one element deep by a deeper kernel: there
+// eager's tiles read beyond the image, which kills now and then.
+TEST(Triage, WhatADefinitionHasEagerReadBeyondIsNoFinding) {
+  const auto dies = [](const std::string& dtype, const std::string& symptom) {
+    const Case c =
+        parse_case("graph @g(%g: " + dtype + "[2, 2, 2, 6, 3], %x: " + dtype + "[2, 2, 1, 5, 4], %w: " + dtype +
+                   "[2, 2, 1, 2, 3]) {\n  %a, %b, %c = aten.convolution_backward(%g, %x, %w, stride=[2, 1, 2], "
+                   "padding=[1, 1, 2], dilation=[1], transposed=false, output_padding=[0], groups=1, "
+                   "output_mask=[true, true, false])\n  return %b\n}\n");
+    return is_eagers_own_death(c, {"exact_passes", "exact_passes", symptom, "the process died: " + symptom});
+  };
+  EXPECT_TRUE(dies("bf16", "SIGSEGV"));
+  EXPECT_FALSE(dies("bf16", "SIGFPE"));
+  EXPECT_FALSE(dies("f32", "SIGSEGV"));
+}
+
 TEST(Triage, WhatEagerTakesMayBeOne) {
   const Triaged t = triaged("graph @g(%x: f32[3]) {\n  %y = aten.neg(%x)\n  return %y\n}\n");
   EXPECT_FALSE(t.eager_dies);

@@ -342,6 +342,16 @@ const KnownFault* known_in(std::span<const KnownFault> known, const Graph& graph
   return found;
 }
 
+bool reads_beyond(const Graph& graph, const SymValues& sizes) {
+  static const std::vector<KnownFault> beyond = [] {
+    std::vector<KnownFault> lines;
+    std::ranges::copy_if(known_faults(), std::back_inserter(lines),
+                         [](const KnownFault& k) { return k.when == KnownFault::thin; });
+    return lines;
+  }();
+  return known_in(beyond, graph, sizes, {}) != nullptr;
+}
+
 std::span<const KnownFault> known_faults() {
   static const std::vector<KnownFault> all = parse_known_faults(
 #include "oracle/values_known.inc"

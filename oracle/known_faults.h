@@ -81,6 +81,8 @@ bool applies(const KnownFault& known, Dtype dtype, const Graph& graph, NodeId no
 // bound. `rounding`: instead of faults, where eager rounds otherwise.
 const KnownFault* known_in(std::span<const KnownFault> known, const Graph& graph, const SymValues& sizes,
                            const std::function<bool(const Leeway&)>& within, bool rounding = false);
+// Whether a call of the graph has eager read beyond its operands: whoever runs it may die of that, or not.
+bool reads_beyond(const Graph& graph, const SymValues& sizes);
 // The lines of oracle/values_known.txt, and of oracle/loops_known.txt.
 std::span<const KnownFault> known_faults();
 std::span<const KnownFault> known_openings();

@@ -28,7 +28,8 @@ class NarrowProducts : public ::testing::Test {
       text += "]";
       values.push_back(hold(t));
     }
-    const auto graph = parse_graph(text + ") { %r = " + call + " return %r }", op_table());
+    const auto graph =
+        parse_graph(text + ") { %r" + (call.starts_with(",") ? "" : " = ") + call + " return %r }", op_table());
     const Node& node = graph->node(graph->first());
     return narrow_factors(*node.op, node.arguments(), values);
   }
@@ -55,6 +56,25 @@ TEST_F(NarrowProducts, AreTakenInF32WhereLoopsTakeLonger) {
   EXPECT_EQ(factors("aten.mm(%a, %b)", {of({0, 8}), of({8, 8})}), std::nullopt);
   EXPECT_EQ(factors("aten.mm(%a, %b)", {of({64, 64}, at::kFloat), of({64, 64}, at::kFloat)}), std::nullopt);
   EXPECT_EQ(factors("aten.exp(%a)", {of({512, 512})}), std::nullopt);
+}
+
+// Where it may die of them.
+TEST_F(NarrowProducts, AreTakenInF32WhereTilesReadBeyondAnImage) {
+  const auto gradient = [](const char* mask) {
+    return ", %s, %t = aten.convolution_backward(%a, %b, %c, none, [1, 1, 1], [1, 0, 1], [1, 1, 1], false, [0], 1, " +
+           std::string(mask) + ")";
+  };
+  const std::string forward = "aten.convolution(%a, %b, none, [1, 1, 1], [1, 0, 1], [1, 1, 1], false, [0], 1)";
+  const at::Tensor thin = of({1, 3, 1, 2, 2}), thick = of({1, 3, 2, 2, 2}), kernel = of({3, 3, 2, 1, 2});
+  for (const bool tiles : {true, false}) {
+    const InPlaceOfEagersProcessor one({.computes_in_half = true, .computes_in_bf16 = true, .has_tiles = tiles});
+    const std::optional<Dtype> wide = tiles ? std::optional(Dtype::bf16) : std::nullopt;
+    EXPECT_EQ(factors(forward, {thin, kernel}), wide);
+    EXPECT_EQ(factors(gradient("[true, true, false]"), {of({1, 3, 2, 2, 3}), thin, kernel}), wide);
+    EXPECT_EQ(factors(forward, {thick, kernel}), std::nullopt);
+    EXPECT_EQ(factors(forward, {thin, of({3, 3, 1, 1, 2})}), std::nullopt);
+    EXPECT_EQ(factors(forward, {of({1, 3, 1, 2, 2}, at::kHalf), of({3, 3, 2, 1, 2}, at::kHalf)}), std::nullopt);
+  }
 }
 
 TEST_F(NarrowProducts, AreLibtorchsWhereItHasKernels) {

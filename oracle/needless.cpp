@@ -88,12 +88,49 @@ std::unique_ptr<Graph> without_it_in_lists(const Graph& graph, NodeId from) {
   return without_it_or_overwritten(*apart, same);  // a write of a list's element, too
 }
 
+constexpr std::string_view kMemory = "aten.empty_strided";  // op name: whatever a type says
+
+constexpr std::string_view kFill = "aten.full";  // op name: the fill itself
+
+// Whether that op made it, or what was placed as its type says.
+bool is_made_by(const Graph& graph, ValueId v, std::string_view op) {
+  const NodeId maker = graph.value(v).producer;
+  if (maker == kNone) return false;
+  const Node& node = graph.node(maker);
+  const std::string& name = node.op->full_name;
+  if (name == "lenz.restride" || name == "aten.reshape")  // op name: of placed_like
+    return node.args[0].is_value() && is_made_by(graph, node.args[0].value(), op);
+  return name == op;
+}
+bool is_memory(const Graph& graph, ValueId v) { return is_made_by(graph, v, kMemory); }
+
+// Memory of a tensor's type, in which anything may lie.
+ValueId memory_of(Graph& graph, NodeId before, const Type& type, uint32_t origin) {
+  const Arg laid[] = {graph.context().dims(type.sizes()), graph.context().dims(type.strides())};
+  const Keyword of_type[] = {{"dtype", Arg::of_dtype(type.dtype)}, {"device", Arg::of_device(type.device)}};
+  return placed_like(graph, before, call(graph, before, kMemory, laid, origin, of_type), type, origin);
+}
+
+// What draws by a type alone, and so stays, draws by that of memory which nobody computes.
+bool draw_by_memory(Graph& graph, NodeId id) {
+  const Node node = graph.node(id);
+  if (node.arg_count == 0 || !node.args[0].is_value()) return false;
+  const ValueId like = node.args[0].value();
+  // An input raises nothing.
+  if (graph.value(like).producer == kNone || !graph.type(like).is_tensor() || is_memory(graph, like)) return false;
+  SmallVec<Arg, 8> args(node.arguments());
+  args[0] = Arg::of_value(memory_of(graph, id, graph.type(like), node.origin));
+  graph.set_args(id, args);
+  return true;
+}
+
 // In the place of what reads a type alone stands what it gives: its definition, or the number that its own type says.
 bool say_the_type(Graph& graph, NodeId id) {
   const Node node = graph.node(id);
   const OpDef& op = *node.op;
+  if (!op.has(Trait::reads_metadata_only) || op.schema.mutates()) return false;
   const bool drawn = op.has(Trait::nondeterministic) || effects(graph, node).advances_random;
-  if (!op.has(Trait::reads_metadata_only) || drawn || op.schema.mutates()) return false;
+  if (drawn) return draw_by_memory(graph, id);
   if (!op.decompose.empty()) return expand_node(graph, id);
   SmallVec<Arg, 1> numbers;
   for (uint16_t i = 0; i < node.result_count; ++i)
@@ -150,29 +187,27 @@ std::unique_ptr<Graph> without_all_needless(const Graph& given) {
   return left;
 }
 
-// A branch with memory of their type in the place of results that its caller does not take: anything may lie there.
-// Null: all are taken.
-std::unique_ptr<Graph> without_idle_results(const Graph& caller, const Node& node, const Graph& branch) {
-  constexpr std::string_view kMemory = "aten.empty_strided";  // op name: whatever a type says
+// How many of the last results of control flow are its sub-graphs' own, one for one: of a loop none, of a scan the
+// stacked ones, for what is carried the next step takes.
+size_t given_as_they_are(const Node& node) {
+  if (node.op->full_name == "lenz.cond") return node.result_count;  // op names: what differs between them
+  if (node.op->full_name != "lenz.scan") return 0;
+  return node.result_count - node.args[1].count;
+}
+
+// A sub-graph with memory of their type in the place of results that its caller does not take. Null: all are taken.
+std::unique_ptr<Graph> without_idle_results(const Graph& caller, const Node& node, const Graph& sub) {
   std::unique_ptr<Graph> left;
   SmallVec<Arg, 8> outputs;
-  const auto is_memory = [&](ValueId v) {  // already
-    const NodeId maker = branch.value(v).producer;
-    return maker != kNone && branch.node(maker).op->full_name == kMemory;
-  };
-  for (uint16_t i = 0; i < node.result_count && i < branch.outputs().size(); ++i) {
-    const Arg& given = branch.outputs()[i];
-    if (!caller.value(node.result(i)).users.empty() || !given.is_value()) continue;
-    if (!branch.type(given.value()).is_tensor() || is_memory(given.value())) continue;
+  for (size_t i = node.result_count - given_as_they_are(node); i < node.result_count && i < sub.outputs().size(); ++i) {
+    const Arg& given = sub.outputs()[i];
+    if (!caller.value(node.result(static_cast<uint16_t>(i))).users.empty() || !given.is_value()) continue;
+    if (!sub.type(given.value()).is_tensor() || is_memory(sub, given.value())) continue;
     if (!left) {
-      left = branch.clone();  // which numbers its values anew
+      left = sub.clone();  // which numbers its values anew
       outputs = SmallVec<Arg, 8>(left->outputs());
     }
-    const Type& t = left->type(outputs[i].value());
-    const Arg laid[] = {left->context().dims(t.sizes()), left->context().dims(t.strides())};
-    const Keyword of_type[] = {{"dtype", Arg::of_dtype(t.dtype)}, {"device", Arg::of_device(t.device)}};
-    const Resolved memory = resolve(*left, kMemory, laid, of_type);
-    outputs[i] = Arg::of_value(left->node(left->append(*memory.op, memory.args)).result());
+    outputs[i] = Arg::of_value(memory_of(*left, kNone, left->type(outputs[i].value()), node.origin));
   }
   if (left) left->set_outputs(outputs);
   return left;
@@ -182,11 +217,10 @@ std::unique_ptr<Graph> without_idle_results(const Graph& caller, const Node& nod
 std::unique_ptr<Graph> without_it_in_sub_graphs(const Graph& graph, NodeId from) {
   std::unique_ptr<Graph> left;
   const Node& node = graph.node(from);
-  const bool branches = node.op->full_name == "lenz.cond";  // op name: whose results are its sub-graphs', one for one
   for (const Arg& a : node.arguments()) {
     if (a.kind != ArgKind::graph) continue;
     const Graph& sub = *graph.subgraphs[a.graph()];
-    const std::unique_ptr<Graph> taken = branches ? without_idle_results(graph, node, sub) : nullptr;
+    const std::unique_ptr<Graph> taken = without_idle_results(graph, node, sub);
     std::unique_ptr<Graph> less = without_all_needless(taken ? *taken : sub);
     if (!less) continue;
     if (!left) left = graph.clone();
@@ -263,7 +297,7 @@ std::unique_ptr<Graph> with_stand_in(const Graph& graph, NodeId raises, const St
     const Arg args[] = {other->context().dims(type.sizes()),
                         real ? Arg::of_real(held) : Arg::of_int(static_cast<int64_t>(held))};
     const Keyword as[] = {{"dtype", Arg::of_dtype(type.dtype)}, {"device", Arg::of_device(type.device)}};
-    ValueId fill = call(*other, there, "aten.full", args, copy.origin, as);  // op name: the fill itself
+    ValueId fill = call(*other, there, kFill, args, copy.origin, as);
     for (size_t d = 0; stand_in.rises && dtypes::numbers.has(type.dtype) && d < type.rank(); ++d) {
       const Arg along[] = {Arg::of_value(fill), Arg::of_int(static_cast<int64_t>(d))};
       fill = call(*other, there, "aten.cumsum", along, copy.origin, std::span(as).first(1));  // op name: what rises
@@ -312,6 +346,63 @@ std::optional<NeededRun> whatever_it_gives(const Graph& graph, NodeId raises, co
   }
   return first;
 }
+
+// Whether nobody asks for elements of what it gives.
+bool gives_types_alone(const Graph& graph, NodeId id) {
+  const Node& node = graph.node(id);
+  if (effects(graph, node).any()) return false;
+  for (uint16_t i = 0; i < node.result_count; ++i)
+    for (NodeId user : graph.value(node.result(i)).users)
+      if (user == kOutputs || !graph.node(user).op->has(Trait::reads_metadata_only)) return false;
+  return true;
+}
+
+// The graph with this number in the place of each of an operand's: of an index one that every dim has.
+std::unique_ptr<Graph> with_operand_of(const Graph& graph, NodeId id, ValueId operand, int64_t number) {
+  std::unique_ptr<Graph> other = graph.clone();
+  NodeId there = other->first();  // a copy numbers its nodes anew, in their order, and its values
+  for (NodeId here = graph.first(); here != id; here = graph.node(here).next) there = other->node(there).next;
+  SmallVec<Arg, 8> args(other->node(there).arguments());
+  for (size_t i = 0; i < args.size(); ++i) {
+    SmallVec<ValueId, 8> before;
+    for_each_value(graph.node(id).args[i], [&](ValueId v) { before.push_back(v); });
+    size_t k = 0;
+    args[i] = map_values(other->context(), args[i], [&](ValueId v) {
+      if (before[k++] != operand) return v;
+      const Type& type = other->type(v);
+      const Arg filled[] = {other->context().dims(type.sizes()), Arg::of_int(number)};
+      const Keyword as[] = {{"dtype", Arg::of_dtype(type.dtype)}, {"device", Arg::of_device(type.device)}};
+      const uint32_t origin = other->node(there).origin;
+      return placed_like(*other, there, call(*other, there, kFill, filled, origin, as), type, origin);
+    });
+  }
+  other->set_args(there, args);
+  return other;
+}
+
+// Where a size that only the run knows is all that is asked for, and hangs on other operands than what raised points
+// to: `x[mask, i]` has as many rows as the mask says.
+std::optional<NeededRun> wherever_it_points(const Graph& graph, NodeId raises, const ExecuteOptions& options,
+                                            const RunGraph& run) {
+  if (!gives_types_alone(graph, raises)) return std::nullopt;
+  SmallVec<ValueId, 4> pointing;
+  for (const Arg& a : graph.node(raises).arguments())
+    for_each_value(a, [&](ValueId v) {
+      const Type& t = graph.type(v);
+      const bool points = t.is_tensor() && is_integral(t.dtype, false) && info(t.dtype).is_signed;
+      if (points && !is_made_by(graph, v, kFill)) pointing.push_back(v);
+    });
+  for (ValueId v : pointing) {
+    std::unique_ptr<Graph> first = with_operand_of(graph, raises, v, 0), last = with_operand_of(graph, raises, v, -1);
+    NeededRun needed = run_needed(*first, options, run);
+    if (needed.ended.ending != Ending::finished) continue;
+    const NeededRun other = run_needed(*last, options, run);
+    if (other.ended.ending != Ending::finished || compare_runs(graph, needed.ended, other.ended)) continue;
+    if (!needed.left) needed.left = std::move(first);
+    return needed;
+  }
+  return std::nullopt;
+}
 }  // namespace
 
 NeededRun run_needed(const Graph& graph, const ExecuteOptions& options, const RunGraph& run) {
@@ -327,6 +418,7 @@ NeededRun run_needed(const Graph& graph, const ExecuteOptions& options, const Ru
     if (!left && raised.node != kNone) left = with_elements_apart(part, raised.node);
     if (!left && raised.node != kNone && !needed.ended.contradicted) {
       std::optional<NeededRun> rest = whatever_it_gives(part, raised.node, options, run);
+      if (!rest) rest = wherever_it_points(part, raised.node, options, run);
       if (!rest) return needed;
       rest->refusal = std::move(needed.refusal ? *needed.refusal : needed.ended);
       return std::move(*rest);

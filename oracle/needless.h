@@ -1,7 +1,8 @@
 // A refusal that nobody asked for: eager runs every node, and raises at one whose results nobody needs. A compiler
 // drops such a node, and with it the error: what is pure and unseen is no effect. So a graph that raises there may also
 // end as it does without that node; and so where results are made of it but no result's value hangs on what it gives
-// (x - x of integers): told by running with several numbers in its place. What is
+// (x - x of integers): told by running with several numbers in its place; or where a size alone is asked for that hangs
+// on other operands (of `x[mask, i]` on the mask): told by running with other indices. What is
 // written over before anybody reads it is such a value. A fact about a size is such an error too: it
 // goes with the node that makes the size, if nobody says that size. Thread-safety: pure functions.
 #pragma once

@@ -90,6 +90,25 @@ TEST(Needless, AnElementOfAList) {
   EXPECT_EQ(right.ending, Ending::raised);
 }
 
+// What draws anew in the place of a tensor asks it for its type, and draws whatever else is left out: so what is put
+// into that tensor nobody needs.
+TEST(Needless, ATypeThatIsDrawnBy) {
+  Boxed boxed(DeviceKind::cpu);
+  auto ends = [&](const std::string& rest) {
+    const auto graph = parse_graph(
+        "graph @g(%x: f32[2, 2], %i: i64[2] init integers(2, 3, seed=0)) {\n"
+        "  %e = aten.clone(%x)\n  %w = aten.index_add_(%e, 0, %i, %x)\n" +
+            rest + "}\n",
+        op_table());
+    return ends_by_need(boxed, *graph);
+  };
+  EXPECT_EQ(ends("  %d = aten.cauchy(%w)\n  %r = aten.rand([2])\n  return %r\n"), Ending::finished);
+  EXPECT_EQ(ends("  %d = aten.randn_like(%w)\n  return %d\n"), Ending::finished);
+  EXPECT_EQ(ends("  %s = aten.slice(%w, 1, 1)\n  %d = aten.normal_functional(%s)\n  return %d\n"), Ending::finished);
+  EXPECT_EQ(ends("  %d = aten.cauchy(%w)\n  %r = aten.add(%d, %w)\n  return %r\n"), Ending::raised);
+  EXPECT_EQ(ends("  %d = aten.bernoulli(%w)\n  return %d\n"), Ending::raised);  // by its values
+}
+
 // What is written over before anybody reads it nobody needs: who writes the later values alone drops the error.
 TEST(Needless, WhatIsWrittenOver) {
   Boxed boxed(DeviceKind::cpu);
@@ -136,6 +155,7 @@ TEST(Needless, ATypeIsNoValueInABody) {
   EXPECT_EQ(ends("aten.new_zeros(%row, [2])"), Ending::finished);
   EXPECT_EQ(ends("aten.ones_like(%row)"), Ending::finished);
   EXPECT_EQ(ends("aten.randn_like(%row, generator=seed(7))"), Ending::finished);
+  EXPECT_EQ(ends("aten.cauchy(%row)"), Ending::finished);
   EXPECT_EQ(ends("aten.neg(%row)"), Ending::raised);
   for (const std::string reads :
        {"sym_size(%row, 1)", "sym_stride(%row, 0)", "sym_numel(%row)", "sym_storage_offset(%row)"})
@@ -162,6 +182,26 @@ TEST(Needless, WhatABranchGivesToNobody) {
   EXPECT_EQ(ends("%a"), Ending::raised);
 }
 
+// Nor does anybody need the rows that a step of a scan gives to nobody; what it carries its next step may take.
+TEST(Needless, WhatAScanStacksForNobody) {
+  Boxed boxed(DeviceKind::cpu);
+  auto ends = [&](const std::string& taken, const std::string& step) {
+    const auto graph = parse_graph(
+        "graph @g(%x: f32[1, 2], %y: f32[1, 2], %i: i64[2, 1] init integers(2, 3, seed=0)) {\n"
+        "  %c, %d, %a, %b = lenz.scan(@step, [%x, %y], [%i])\n  return " +
+            taken +
+            "\n}\ngraph @step(%a: f32[1, 2], %b: f32[1, 2], %k: i64[1]) {\n"
+            "  %r = aten.index_select(%a, 0, %k)\n  %n = aten.neg(%a)\n  %m = aten.abs(%b)\n  return " +
+            step + "\n}\n",
+        op_table());
+    return ends_by_need(boxed, *graph);
+  };
+  EXPECT_EQ(ends("%c, %b", "%n, %m, %r, %n"), Ending::finished);
+  EXPECT_EQ(ends("%c, %a", "%n, %m, %n, %r"), Ending::finished);
+  EXPECT_EQ(ends("%c, %a", "%n, %m, %r, %n"), Ending::raised);
+  EXPECT_EQ(ends("%b", "%r, %m, %r, %n"), Ending::raised);  // the next step negates it
+}
+
 // Nor is it one where what is made has it from an out= tensor that what raises resized.
 TEST(Needless, ATypeIsNoValueOfWhatIsWritten) {
   Boxed boxed(DeviceKind::cpu);
@@ -175,6 +215,25 @@ TEST(Needless, ATypeIsNoValueOfWhatIsWritten) {
   };
   EXPECT_EQ(run(*graph, {}).ending, Ending::raised);
   EXPECT_EQ(run_needed(*graph, {}, run).ended.ending, Ending::finished);
+}
+
+// Who asks for a size alone never looks where indices point, if that size does not hang on them.
+TEST(Needless, ASizeThatHangsOnOtherOperands) {
+  Boxed boxed(DeviceKind::cpu);
+  auto ends = [&](const std::string& rest) {
+    const auto graph = parse_graph(
+        "graph @g(%x: f32[2, 2], %m: bool[2] init ones, %j: i64[1] init integers(1, 1, seed=0)) where u0 in 0..9 {\n"
+        "  %i = aten.mul(%j, 7)\n  %less = aten.neg(%j)\n" +
+            rest,
+        op_table());
+    return ends_by_need(boxed, *graph);
+  };
+  const std::string rows = "  %r: f32[u0] = aten.index(%x, [%m, %i])\n";
+  const std::string size = "  %n = aten.sym_size(%r, 0)\n  %y = aten.full([%n], 1.0)\n  return %y\n}\n";
+  EXPECT_EQ(ends(rows + size), Ending::finished);
+  EXPECT_EQ(ends(rows + "  %y = aten.ones_like(%r)\n  return %y\n}\n"), Ending::finished);
+  EXPECT_EQ(ends(rows + "  %y = aten.neg(%r)\n  return %y\n}\n"), Ending::raised);
+  EXPECT_EQ(ends("  %r: i64[u0] = aten.repeat_interleave(%less)\n" + size), Ending::raised);
 }
 
 // What a mask's places say how many they are has no stand-in: nobody else knows its size.

@@ -23,9 +23,20 @@ bool has_bf16() {
 #endif
 }
 
+bool has_tiles() {
+#if defined(__x86_64__)
+  constexpr unsigned kFeatures = 7, kTilesOfBf16 = 1u << 22;
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid_count(kFeatures, 0, &a, &b, &c, &d) && (d & kTilesOfBf16);
+#else
+  return false;
+#endif
+}
+
 std::atomic<EagerProcessor>& current() {
-  static std::atomic<EagerProcessor> processor{
-      {.computes_in_half = __builtin_cpu_supports("avx512fp16") != 0, .computes_in_bf16 = has_bf16()}};
+  static std::atomic<EagerProcessor> processor{{.computes_in_half = __builtin_cpu_supports("avx512fp16") != 0,
+                                                .computes_in_bf16 = has_bf16(),
+                                                .has_tiles = has_tiles()}};
   return processor;
 }
 }  // namespace

@@ -2,12 +2,16 @@
 // Thread-safety: reading is safe anywhere; who puts another in its place does so alone.
 #pragma once
 
+#include <cstdint>
+
 namespace lenz {
 
-struct EagerProcessor {
+struct alignas(uint32_t) EagerProcessor {  // a size that processors exchange at once
   // For which narrow floats oneDNN has kernels.
   bool computes_in_half = false;
   bool computes_in_bf16 = false;
+  // Whether these of bf16 take tiles of a matrix unit.
+  bool has_tiles = false;
 };
 
 // That of this machine, unless another one is in its place.

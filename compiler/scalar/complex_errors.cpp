@@ -29,6 +29,8 @@ Propagated complex_power(const std::complex<double>* z, const double* e) {
   constexpr double kSlack = 1 + 0x1p-40;
   const double a = std::abs(z[0]), n = z[1].real();
   const bool whole = e[1] == 0 && z[1].imag() == 0 && std::nearbyint(n) == n;
+  // 0 to the power of 0 is 1, or NaN, as the exponential of 0 times the logarithm of 0 is.
+  if (whole && n == 0 && !(e[0] < a)) return kUnknown;
   if (whole && n >= 0) return {(std::pow(a + e[0], n) - std::pow(a, n)) * kSlack + std::pow(a, n) * 0x1p-45, false};
   if (!(e[0] < a) || (!whole && e[0] > 0 && meets_cut(BranchCut::negative_real, z[0], e[0]))) return kUnknown;
   const std::complex<double> log = std::log(z[0]);

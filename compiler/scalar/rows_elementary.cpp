@@ -1,5 +1,6 @@
 // Exponentials, logarithms, powers, trigonometric and hyperbolic functions, of real and complex numbers.
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "compiler/scalar/rounding.h"
@@ -103,7 +104,12 @@ int64_t int_pow(int64_t a, int64_t n) {
 }
 Complex complex_pow(Complex a, Complex b) {
   WideComplex x = wide(a), y = wide(b);
-  if (x == WideComplex(0)) return y == WideComplex(0) ? Complex(1, 0) : Complex(0, 0);
+  if (x == WideComplex(0)) {
+    if (y == WideComplex(0)) return {1, 0};
+    if (y.real() > 0) return {0, 0};
+    const double nan = std::numeric_limits<double>::quiet_NaN();  // a pole has no angle
+    return {y.real() < 0 ? std::numeric_limits<double>::infinity() : nan, nan};
+  }
   return narrow(std::exp(y * std::log(x)));
 }
 
@@ -272,7 +278,7 @@ void add_powers(Table& t) {
                   "torch.pow(a, b)",
                   "a^b with C's special cases: 1 for b = 0 or a = 1 even of NaN; NaN for a negative base and a "
                   "fractional exponent; integers wrap, and a negative exponent gives 0 but for a = 1 and -1 (eager "
-                  "refuses it if it is a Python number); complex: exp(b log a)")
+                  "refuses it if it is a Python number); complex: exp(b log a), but 1 for a = b = 0")
                   .with(keeps_above_zero)
                   .within(1)
                   .eager_within(2)

@@ -266,8 +266,10 @@ Complex pow_of(Complex a, Complex b) {
   const SinCos at = turned_by(turn);
   const Complex both{select(finite(a), b.re, kNan), b.im};
   const Complex value = times_power((e.minus_one + 1.0) * Pair{at.cos, at.sin}, e.n, both);
-  const V zero = (a.re == 0) & (a.im == 0), none = (b.re == 0) & (b.im == 0);
-  return {select(zero, select(none, from(a.re, 1), 0), value.re), select(zero, 0, value.im)};
+  const V zero = (a.re == 0) & (a.im == 0), none = (b.re == 0) & (b.im == 0), vanishes = b.re > 0;
+  const V pole = select(b.re < 0, from(a.re, std::numeric_limits<double>::infinity()), kNan);
+  const V of_zero = select(none, from(a.re, 1), select(vanishes, from(a.re, 0), pole));
+  return {select(zero, of_zero, value.re), select(zero, select(none | vanishes, from(a.re, 0), kNan), value.im)};
 }
 
 // --- trigonometric and hyperbolic: sinh and cosh of one part, sin and cos of the other

@@ -135,6 +135,31 @@ TEST(ScalarCode, LogarithmsBesideAModulusOfOne) {
   }
 }
 
+// Zero has an infinite power where the exponent lies to the left, and where it lies on the imaginary axis none.
+TEST(ScalarCode, ComplexPowersOfZero) {
+  constexpr size_t kCount = 6;
+  const double zero[64] = {}, x[64] = {0, 1, 0.5, -1, -2, 0}, y[64] = {0, 0, -3, 0, 1, 1};
+  const double inf = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
+  const double right_re[] = {1, 0, 0, inf, inf, nan}, right_im[] = {0, 0, 0, nan, nan, nan};
+  const auto same = [](double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); };
+  for (size_t i = 0; i < kCount; ++i) {
+    const ScalarValue operands[] = {ScalarValue(std::complex<double>()), ScalarValue(std::complex<double>(x[i], y[i]))};
+    const std::complex<double> told = evaluate(*find_scalar("pow"), Dtype::c128, operands).complex();
+    EXPECT_TRUE(same(told.real(), right_re[i]) && same(told.imag(), right_im[i])) << told << ", number " << i;
+  }
+  for (const CpuTarget& target : targets()) {
+    if (!target.runs_here) continue;
+    const RowKernel kernel(*find_scalar("pow"), Dtype::c128, Dtype::c128, target);
+    double re[64] = {}, im[64] = {};
+    const void* in[] = {zero, zero, x, y};
+    void* out[] = {re, im};
+    kernel.run(in, out, nullptr, kCount);
+    for (size_t i = 0; i < kCount; ++i)
+      EXPECT_TRUE(same(re[i], right_re[i]) && same(im[i], right_im[i]))
+          << target.name << ": " << re[i] << " + " << im[i] << "i, number " << i;
+  }
+}
+
 // The quotient of the parts, as they came: brought near one they would have lost places first.
 TEST(ScalarCode, AnglesBelowTheNormalNumbers) {
   const RowKernel kernel(*find_scalar("angle"), Dtype::c128, Dtype::f64, runnable_target("generic"));

@@ -448,6 +448,9 @@ void pad_sequence(CallMaker& m) {
   for (int64_t i = 0; i < count; ++i) {
     sizes[0] = m.a_size();
     wish.sizes = sizes;
+    // Each is converted to the first one's dtype, and expanded to its row.
+    if (i > 0 && m.choose().below(8) == 7) wish.dtype = m.a_dtype(m.op().dtypes);
+    if (i > 0 && sizes.size() > 1 && m.choose().below(8) == 7) wish.sizes->back() = 1;
     list.push_back(m.tensor(wish));
   }
   m.set_tensors("sequences", list);

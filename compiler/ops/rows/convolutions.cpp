@@ -8,12 +8,13 @@
 namespace lenz {
 
 // Which kernel eager picks decides more than speed.
-#define LENZ_KERNELS                                                                                                 \
-  "the meta kernel knows no channels-last; where strides fit both memory formats, or a kernel is of one element, "   \
-  "the kernel that eager picks (by CPU and threads too) decides the result's; its slower kernels forget to compare " \
-  "the bias: `the operands must have one dtype`, and its faster ones that nothing comes out: `the output would be "  \
-  "empty`; of no images they check less: `must be below stride` `must have the shape of the result`; in f16 its "    \
-  "vector library dies of one narrow image under strides and dilations: `SIGSEGV in libtorch, on the CPU`"
+#define LENZ_KERNELS                                                                                                  \
+  "the meta kernel knows no channels-last; where strides fit both memory formats, or a kernel is of one element, "    \
+  "the kernel that eager picks (by CPU and threads too) decides the result's; its slower kernels forget to compare "  \
+  "the bias: `the operands must have one dtype`, and its faster ones that nothing comes out: `the output would be "   \
+  "empty`; of no images they check less: `must be below stride` `must have the shape of the result`; in f16 its "     \
+  "vector library dies of one narrow image under strides and dilations, and in bf16 its tiles of the matrix unit of " \
+  "images one element deep, padded for a deeper kernel: `SIGSEGV in libtorch, on the CPU`"
 
 namespace {
 // The gradient of the input is the other kind of convolution. That of the weight convolves what each channel had with

@@ -462,11 +462,14 @@ void paddings(RowSink& t) {
       meaning(
           R"(
         $most = at(result_shape(), choose($batch_first, 1, 0))
-        %padded = each(%sequences, %x, aten.constant_pad_nd(%x, concat(list(2 * (rank(%x) - 1), 0),
+        %rows = each(%sequences, %x, aten.expand(aten.to(%x, result_dtype()),
+            concat([size(%x, 0)], drop(shape(at(%sequences, 0)), 1))))
+        %padded = each(%rows, %x, aten.constant_pad_nd(%x, concat(list(2 * (rank(%x) - 1), 0),
             choose($padding_side == "left", [$most - size(%x, 0), 0], [0, $most - size(%x, 0)])), $padding_value))
         return aten.stack(%padded, choose($batch_first, 0, 1)))",
-          fitting("padding_value:filled", row_of(movement, rule::pad_sequence, make::pad_sequence,
-                                                 "shapes that differ in more than the first dim"))));
+          except("libtorch's meta device has no kernels that could lack one for what is lazily negated",
+                 fitting("padding_value:filled", row_of(movement, rule::pad_sequence, make::pad_sequence,
+                                                        "shapes that differ in more than the first dim")))));
   edge_pads<1, true>(t, "reflection_pad1d(Tensor self, SymInt[2] padding) -> Tensor",
                      "reflection_pad1d_backward(Tensor grad_output, Tensor self, SymInt[2] padding) -> Tensor");
   edge_pads<2, true>(t, "reflection_pad2d(Tensor self, SymInt[4] padding) -> Tensor",

@@ -168,13 +168,18 @@ inline constexpr std::string_view kRollLoops = R"(
 // A number below zero has no place among the one of `%none`: eager refuses it, `where` it looks at it.
 #define LENZ_REPEATS_WHERE(x, where) "to(" x ", i64) + %none[position(to(to(" x ", i64) < 0, i64)" where ", 1)]"
 #define LENZ_REPEATS(x) LENZ_REPEATS_WHERE(x, "")
-#define LENZ_REPEATED \
-  "$n = numel(%repeats) "                                                                                             \
-  "%none = temporary(i64, [1]) %none[$z] = 0 "                                                                        \
-  "%sums = temporary(i64, [$n]) "                                                                                     \
-  "for scan $t < $n { s = scan sum(" LENZ_REPEATS("%repeats[choose(rank(%repeats) == 0, [], [$t])]") ") %sums[$t] = s } " \
+// Where a size hangs on the total that sum looks, for who asks for the size alone reads nothing else; where the size is
+// given the sums look, which whoever asks for an element reads.
+#define LENZ_REPEATS_OF_ROW "%repeats[choose(rank(%repeats) == 0, [], [$t])]"
+#define LENZ_REPEATED(of) \
+  "$n = numel(%repeats) "                                                                                      \
+  "%none = temporary(i64, [1]) %none[$z] = 0 "                                                                 \
+  "%sums = temporary(i64, [$n]) "                                                                              \
+  "if given($output_size) { for scan $t < $n { s = scan sum(" LENZ_REPEATS(LENZ_REPEATS_OF_ROW) ") %sums[$t] = s } } " \
+  "else { for scan $t < $n { s = scan sum(to(" LENZ_REPEATS_OF_ROW ", i64)) %sums[$t] = s } "                  \
   "%total = temporary(i64, []) "                                                                               \
-  "for reduce $t < $n { s = reduce sum(to(%repeats[choose(rank(%repeats) == 0, [], [$t])], i64)) %total[[]] = s } "
+  "for reduce $t < $n { s = reduce sum(" LENZ_REPEATS(LENZ_REPEATS_OF_ROW) ") %total[[]] = s } "               \
+  "bind(%total, " of ") } "
 // Each sum is marked where it is passed, and the marks are added up: as many steps as rows and places.
 #define LENZ_PASSED(rows, many)                                                \
   "%marks = temporary(i64, [" many "]) for $t < " many                         \
@@ -182,8 +187,7 @@ inline constexpr std::string_view kRollLoops = R"(
   "for $k < $n { when %sums[$k] < " many " { %marks[position(%sums[$k], " many \
   ")] += 1 } } "                                                               \
   "for scan $t < " many " { c = scan sum(%marks[$t]) " rows "[$t] = c } "
-inline constexpr std::string_view kRepeatsLoops = LENZ_REPEATED R"(
-  if not given($output_size) { bind(%total, size(%out, 0)) })" LENZ_PASSED("%out", "size(%out, 0)");
+inline constexpr std::string_view kRepeatsLoops = LENZ_REPEATED("size(%out, 0)") LENZ_PASSED("%out", "size(%out, 0)");
 // One number of repeats is that of each row: of none eager does not look at it.
 inline constexpr std::string_view kRepeatInterleaveLoops = R"(
   $flat = not given($dim)
@@ -199,8 +203,7 @@ inline constexpr std::string_view kRepeatInterleaveLoops = R"(
     if not given($output_size) { bind(%total, size(%out, $d)) }
     %row = temporary(i64, [size(%out, $d)])
     %row[$t] = floor_divide(to(at($t, 0), i64), )" LENZ_REPEATS("%repeats[$only]") R"()
-  } else {)" LENZ_REPEATED R"(
-    if not given($output_size) { bind(%total, size(%out, $d)) }
+  } else {)" LENZ_REPEATED("size(%out, $d)") R"(
     %row = temporary(i64, [size(%out, $d)]))" LENZ_PASSED("%row", "size(%out, $d)") R"(
   }
   for $i in shape(%out) {
@@ -232,6 +235,7 @@ inline constexpr std::string_view kCatLoops = R"(
 #undef LENZ_BOTH
 #undef LENZ_IN_STORAGE
 #undef LENZ_REPEATED
+#undef LENZ_REPEATS_OF_ROW
 #undef LENZ_PASSED
 #undef LENZ_APART
 

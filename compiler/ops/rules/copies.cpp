@@ -1,6 +1,7 @@
 // Copies and conversions.
 #include <algorithm>
 
+#include "compiler/graph/lazy_views.h"
 #include "compiler/ops/rules/elementwise.h"
 #include "compiler/ops/rules/layout.h"
 #include "compiler/ops/rules/movement.h"
@@ -31,6 +32,13 @@ void convert(Infer& in, Dtype dtype, Device device) {
 }
 }  // namespace
 
+void require_negatable(Infer& in, ValueId copied, Dtype into, std::span<const Dim> sizes) {
+  const bool negates = into != Dtype::b8 && !is_float8(into);
+  if (negates || is_complex(in.type_of(copied).dtype) || !in.owner || !laziness(*in.owner, copied).any()) return;
+  if (std::ranges::none_of(sizes, [&](Dim d) { return in.is_zero(d); }))
+    in.raise("what is lazily negated is copied before it is negated, for which this dtype has no kernel");
+}
+
 void clone(Infer& in) {
   const Type& t = in.tensor(0);
   in.result(converted(in, t, t.dtype, t.device));
@@ -39,10 +47,7 @@ void clone(Infer& in) {
 void copy(Infer& in) {
   const Type& self = in.tensor(0);
   require_expands(in, in.tensor("src"), self.sizes());
-  const bool negates = self.dtype != Dtype::b8 && !is_float8(self.dtype);
-  if (in.op().variant == VariantKind::in_place && !negates && !is_complex(in.tensor("src").dtype) &&
-      is_read_lazily(in, in.at("src")) && std::ranges::none_of(self.sizes(), [&](Dim d) { return in.is_zero(d); }))
-    in.raise("what is lazily negated is copied before it is negated, for which this dtype has no kernel");
+  if (in.op().variant == VariantKind::in_place) require_negatable(in, in.arg("src").value(), self.dtype, self.sizes());
   in.result(same_placement(in, self));
 }
 

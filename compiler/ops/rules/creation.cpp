@@ -1,6 +1,7 @@
 #include "compiler/ops/rules/creation.h"
 
 #include <cmath>
+#include <limits>
 
 #include "compiler/ops/rules/elementwise.h"
 #include "compiler/ops/rules/layout.h"
@@ -160,8 +161,30 @@ Bound bound(Infer& in, std::string_view param, int64_t otherwise) {
   return {true, d, d.is_constant() ? static_cast<double>(d.constant()) : 0};
 }
 
-// In integers, as ATen counts when nothing is fractional (or the dtype is i64, after truncation).
-Dim whole_count(Infer& in, Dim start, Dim end, Dim step) {
+// As eager counts, which overflows: of an i64 range in integers, which wrap, and otherwise in doubles. It compares in
+// doubles too.
+Dim constant_count(Infer& in, int64_t start, int64_t end, int64_t step, Dtype dtype) {
+  const double from = static_cast<double>(start), to = static_cast<double>(end), by = static_cast<double>(step);
+  in.require(step != 0, "the step is 0");
+  in.require(step > 0 ? to >= from : to <= from, "the step leads away from the end");
+  double count = std::ceil((to - from) / by);
+  if (dtype == Dtype::i64) {
+    const uint64_t towards_0 = step > 0 ? static_cast<uint64_t>(step) - 1 : static_cast<uint64_t>(step) + 1;
+    const auto way = static_cast<int64_t>(static_cast<uint64_t>(end) - static_cast<uint64_t>(start) + towards_0);
+    in.require(step != -1 || way != std::numeric_limits<int64_t>::min(), "more elements than an i64 counts");
+    count = static_cast<double>(way / step);
+  }
+  in.require(count >= 0 && count <= 9.2e18, "too many elements");
+  return static_cast<int64_t>(count);
+}
+
+Dim whole_count(Infer& in, Dim start, Dim end, Dim step, Dtype dtype) {
+  if (start.is_constant() && end.is_constant() && step.is_constant())
+    return constant_count(in, start.constant(), end.constant(), step.constant(), dtype);
+  constexpr int64_t kFar = int64_t{1} << 61;
+  for (const Dim d : {start, end, step})
+    if (d.is_constant() && (d.constant() > kFar || d.constant() < -kFar))
+      throw Unsupported(in.op().full_name + ": a symbol beside a number so great that eager's count may overflow");
   in.require(ne(step, 0), "the step is 0");
   bool up = in.decide(gt(step, 0));
   in.require(up ? ge(end, start) : le(end, start), "the step leads away from the end");
@@ -179,7 +202,8 @@ Dim real_count(Infer& in, double start, double end, double step, Dtype dtype) {
     last = std::trunc(end);
     by = std::trunc(step);
     if (dtype == Dtype::i64)  // a step that truncates to 0 kills eager with a division by zero
-      return whole_count(in, static_cast<int64_t>(first), static_cast<int64_t>(last), static_cast<int64_t>(by));
+      return constant_count(in, static_cast<int64_t>(first), static_cast<int64_t>(last), static_cast<int64_t>(by),
+                            dtype);
   }
   in.require(step > 0 || step < 0, "the step is 0");
   if (by == 0) by = step;
@@ -197,7 +221,7 @@ void arange(Infer& in) {
   in.require((is_integral(dtype, false) || is_floating(dtype)) && !is_float8(dtype), "a range of this dtype");
   Dim count;
   if (whole) {
-    count = whole_count(in, start.number, end.number, step.number);
+    count = whole_count(in, start.number, end.number, step.number, dtype);
   } else {
     for (const Bound* b : {&start, &end, &step})
       if (b->whole && !b->number.is_constant())

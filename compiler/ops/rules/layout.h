@@ -25,6 +25,10 @@ std::optional<MemoryFormat> format_argument(const Infer& in, std::string_view pa
 // conjugated or negated.
 const Type& as_it_lies(const Infer& in, std::string_view param);
 
+// Refuses what eager can't copy into another tensor, of this dtype and so many elements: it copies what is lazily
+// negated, and negates the copy then.
+void require_negatable(Infer& in, ValueId copied, Dtype into, std::span<const Dim> sizes);
+
 Device device_argument(const Infer& in, Device otherwise);
 
 // Strides of a new tensor like this one: empty_like, clone, to. No format means preserve.

@@ -106,12 +106,15 @@ void pad_sequence(Infer& in) {
   in.require(!list.empty(), "needs at least one tensor");
   std::string_view side = in.string("padding_side");
   in.require(side == "left" || side == "right", "padding_side is left or right");
+  const std::span<const ValueId> values = in.arg("sequences").value_list();
   Dim longest = 0;
-  for (const Type* t : list) {
+  for (size_t k = 0; k < list.size(); ++k) {
+    const Type* t = list[k];
     in.require(t->rank() > 0, "needs tensors with dims");
     DimVec row{t->sizes()[0]};
     for (size_t i = 1; i < list[0]->rank(); ++i) row.push_back(list[0]->sizes()[i]);
     if (row != DimVec(t->sizes())) require_expands(in, *t, row);  // each is copied into its row, which broadcasts
+    require_negatable(in, values[k], list[0]->dtype, row);
     if (longest.is(0) || in.decide(gt(t->sizes()[0], longest))) longest = t->sizes()[0];
   }
   DimVec sizes{Dim(static_cast<int64_t>(list.size())), longest};

@@ -103,6 +103,38 @@ TEST(Creation, LengthsOfRanges) {
   EXPECT_THROW(type_of("%x: f32[2]", "aten.full([2], 300, dtype=u8)"), UserError);
 }
 
+// Eager copies it into what the first one's dtype says, and negates the copy: no kernel does that to float8 and bools.
+TEST(Views, ThatAreLazilyNegatedAreNoRowsOfWhatHasNoNegative) {
+  const auto padded = [](const std::string& first, const std::string& view) {
+    parse_graph("graph @g(%a: " + first + ", %x: f16[2, 6], %none: f16[0, 6]) {\n  %v = " + view +
+                    "\n  %r = aten.pad_sequence([%a, %v])\n  return %r\n}\n",
+                op_table());
+  };
+  for (const char* first : {"f8e4m3[3, 6]", "f8e5m2[3, 6]", "bool[3, 6]"}) {
+    EXPECT_THROW(padded(first, "aten._neg_view(%x)"), UserError) << first;
+    EXPECT_NO_THROW(padded(first, "aten.neg(%x)")) << first;
+    EXPECT_NO_THROW(padded(first, "aten._neg_view(%none)")) << first;
+  }
+  EXPECT_NO_THROW(padded("u8[3, 6]", "aten._neg_view(%x)"));
+}
+
+// Eager's counts overflow, in i64; those of other dtypes are doubles'.
+TEST(Creation, LengthsOfRangesOfHugeNumbers) {
+  const auto range = [](const std::string& args) { return type_of("%x: f32[2]", "aten.arange(" + args + ")"); };
+  const std::string least = "-9223372036854775808", most = "9223372036854775807";
+  EXPECT_EQ(range("2, -7, step=" + least), "i64[0]");
+  EXPECT_EQ(range("2, -7, step=" + least + ", dtype=i32"), "i32[1]");
+  EXPECT_EQ(range("2, -7, step=" + least + ", dtype=f32"), "f32[1]");
+  EXPECT_EQ(range("0, -1, step=" + least), "i64[1]");
+  EXPECT_EQ(range(least + ", " + most + ", step=" + most), "i64[0]");
+  EXPECT_EQ(range(least + ", " + most + ", step=" + most + ", dtype=i32"), "i32[2]");
+  EXPECT_EQ(range("1152921504606846977, 1152921504606846976, step=2"), "i64[0]");  // equally great, as doubles
+  EXPECT_THROW(range("1152921504606846977, 1152921504606846976"), UserError);
+  EXPECT_THROW(range("5, " + most + ", step=4611686018427387904"), UserError);
+  EXPECT_THROW(range("0, " + least + ", step=-1"), UserError);  // kills eager
+  EXPECT_THROW(type_of("%x: f32[s0]", "aten.arange(s0, -7, step=" + least + ")", "s0 in 2..9"), Unsupported);
+}
+
 TEST(Views, ThatAreLazyAreClonedForKernels) {
   auto graph = parse_graph(
       "graph @g(%x: c128[2, 2]) {\n  %0 = aten.matrix_H(%x)\n  %1 = aten.slice(%0, start=1)\n"
