@@ -260,10 +260,11 @@ KernelEmitter::Val KernelEmitter::load(const Instr& i, Frame& f) {
   if (auto made = through_window(i, f)) return *made;
   const Place at = place(i.buffer, i.index, f);
   const bool masked = i.mask != kNone;
-  const bool wide = at.wide() || (masked && f.values[i.mask].wide);
+  bool wide = at.wide() || (masked && f.values[i.mask].wide);
   Mask mask = wide ? f.mask : Mask{};
   if (masked) mask = both(mask, mask_of(i.mask, wide, f));
-  if (wide && !at.wide()) return load_for_some(i, at, mask);
+  if (wide && !at.wide() && mask) return load_for_some(i, at, mask);
+  wide = wide && at.wide();  // its mask holds of all lanes
   ScalarCode& code = wide ? *wide_ : *narrow_;
   const Ssa other = otherwise_[static_cast<size_t>(&i - nest_->body.data())];
   llvm::Value* otherwise = other == kNone ? nullptr : code.constant(i.dtype, nest_->body[other].value).value;
