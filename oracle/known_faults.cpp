@@ -27,8 +27,8 @@ LayoutClass layout_of(const Type& t, const SymValues& sizes) {
 }
 
 namespace {
-constexpr double kRoundedPlaces = 8, kSingle = 4e-6, kRootsOfPlaces = 16, kNearPole = 1024, kNearEnd = 0.97, kPolePlaces = 8,
-                 kCoarse = 0x1p-13, kOrdinary = 0x1p60;
+constexpr double kRoundedPlaces = 8, kSingle = 4e-6, kRootsOfPlaces = 16, kNearPole = 1024, kNearEnd = 0.97,
+                 kPolePlaces = 8, kCoarse = 0x1p-13, kOrdinary = 0x1p60;
 
 std::vector<double> numbers_of(const RunValue& tensor) {
   const Dtype dtype = look(tensor).dtype;
@@ -188,8 +188,7 @@ bool applies(const KnownFault& known, Dtype dtype, const Graph& graph, NodeId no
     const auto terms = static_cast<double>(evaluate(numel(leading.sizes()), sizes).value_or(0));
     return is_floating(dtype) && within({.relative = terms * std::ldexp(1.0, -info(dtype).mantissa_bits)});
   }
-  if (known.when == KnownFault::flushes)
-    return is_floating(dtype) && within({.absolute = smallest_normal(dtype)});
+  if (known.when == KnownFault::flushes) return is_floating(dtype) && within({.absolute = smallest_normal(dtype)});
   if (known.when == KnownFault::nears_end)
     return is_floating(dtype) && within({.open_from = kNearEnd * largest_finite(dtype)});
   if (known.when == KnownFault::infinite) return within({.open_from = HUGE_VAL});
@@ -382,12 +381,11 @@ std::vector<KnownFault> parse_known_faults(std::string_view text, const std::str
       rest.remove_prefix(std::min(bar + 3, rest.size()));
     }
     constexpr std::string_view kWhen[] = {
-        "always",       "out_strided", "any_strided", "any_restrided",  "self_overlaps", "drops",
-        "rounds",       "single",      "unsorted",    "one_wide",       "misfit",        "out_restrided",
-        "by_products",  "infinite",    "poles",       "strided_rounds", "steps",         "skips",
-        "out_is_read",  "no_share",    "told_unique", "coarse",         "accumulates",   "result_strided",
-        "grouped_ones", "thin",        "negated",     "out_grows",      "averages",      "overflows",
-        "flushes",      "nears_end"};
+        "always",   "out_strided",    "any_strided",    "any_restrided", "self_overlaps", "drops",       "rounds",
+        "single",   "unsorted",       "one_wide",       "misfit",        "out_restrided", "by_products", "infinite",
+        "poles",    "strided_rounds", "steps",          "skips",         "out_is_read",   "no_share",    "told_unique",
+        "coarse",   "accumulates",    "result_strided", "grouped_ones",  "thin",          "negated",     "out_grows",
+        "averages", "overflows",      "flushes",        "nears_end"};
     auto when = std::ranges::find(kWhen, fields[2]);
     if (fields[3].empty() || when == std::end(kWhen))
       throw UserError(

@@ -36,12 +36,12 @@ constexpr std::string_view kFormat = "channels-last: the CPU keeps it, libtorch'
 #define LENZ_GOES_ROUND \
   "a pad that one side cuts and the other repeats may go round more than once: `a circular padding goes round`"
 // What stands before and behind a dim, the last but `k`, is what it ends and begins with.
-#define LENZ_GONE_ROUND(k)                                                                                  \
-  "$d = rank(%self) - 1 - " k                                                                               \
-  " $before = at($pad, 2 * " k ") $behind = at($pad, 2 * " k " + 1) $size = size(%self, $d) "               \
-  "if $before > 0 and $behind > 0 { %y = aten.cat([aten.slice(%y, $d, $size - $before, $size), %y, "        \
-  "aten.slice(%y, $d, 0, $behind)], $d) } "                                                                 \
-  "else if $before > 0 { %y = aten.cat([aten.slice(%y, $d, $size - $before, $size), %y], $d) } "            \
+#define LENZ_GONE_ROUND(k)                                                                           \
+  "$d = rank(%self) - 1 - " k " $before = at($pad, 2 * " k ") $behind = at($pad, 2 * " k             \
+  " + 1) $size = size(%self, $d) "                                                                   \
+  "if $before > 0 and $behind > 0 { %y = aten.cat([aten.slice(%y, $d, $size - $before, $size), %y, " \
+  "aten.slice(%y, $d, 0, $behind)], $d) } "                                                          \
+  "else if $before > 0 { %y = aten.cat([aten.slice(%y, $d, $size - $before, $size), %y], $d) } "     \
   "else if $behind > 0 { %y = aten.cat([%y, aten.slice(%y, $d, 0, $behind)], $d) } "
 constexpr std::string_view kShuffled =
     "channels-last: the CPU keeps it, and has no kernel for float8: `not implemented for 'Float8`; libtorch's meta "
@@ -253,7 +253,21 @@ void repetitions(RowSink& t) {
   t.row("repeat_interleave.Tensor(Tensor repeats, *, SymInt? output_size=None) -> Tensor", indices);
   t.row("im2col(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor",
         of(dtypes::floats | dtypes::complexes | dtypes::boolean,
-           looped(kIm2colLoops, row_of(movement | core, rule::im2col, make::im2col, "a window that does not fit"))));
+           meaning(R"(
+             $kernel = choose(len($kernel_size) == 1, list(2, at($kernel_size, 0)), $kernel_size)
+             $apart = choose(len($dilation) == 1, list(2, at($dilation, 0)), $dilation)
+             $pad = choose(len($padding) == 1, list(2, at($padding, 0)), $padding)
+             $step = choose(len($stride) == 1, list(2, at($stride, 0)), $stride)
+             $span = each([0, 1], %k, at($apart, %k) * (at($kernel, %k) - 1) + 1)
+             $n = rank(%self) - 2
+             %x = aten.constant_pad_nd(%self, [at($pad, 1), at($pad, 1), at($pad, 0), at($pad, 0)], 0)
+             %x = aten.unfold(%x, $n, at($span, 0), at($step, 0))
+             %x = aten.unfold(%x, $n + 1, at($span, 1), at($step, 1))
+             %x = aten.slice(%x, $n + 2, 0, at($span, 0), at($apart, 0))
+             %x = aten.slice(%x, $n + 3, 0, at($span, 1), at($apart, 1))
+             %x = aten.permute(%x, concat(range(0, $n), [$n + 2, $n + 3, $n, $n + 1]))
+             return aten.view(aten.clone(%x, memory_format=contiguous_format), result_shape()))",
+                   row_of(movement, rule::im2col, make::im2col, "a window that does not fit"))));
   Row col2im = of(dtypes::floats | dtypes::complexes | dtypes::boolean,
                   row_of(core, rule::col2im, make::col2im, "sizes that im2col does not make"));
   col2im.accuracy = Accuracy::accumulated;

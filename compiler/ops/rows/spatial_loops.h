@@ -161,19 +161,6 @@ inline constexpr std::string_view kCol2imLoops = LENZ_SPATIAL("2", "%out")
       if $a == bool { s = reduce any(x) } else { s = reduce sum(x) }
       %out[$i] = s
     })";
-inline constexpr std::string_view kIm2colLoops = LENZ_SPATIAL("2", "%self")
-    R"(
-    $kernel = spread($kernel_size, 2)
-    $dilation = spread($dilation, 2)
-    $padding = spread($padding, 2)
-    $stride = spread($stride, 2)
-    $windows = ($sizes + 2 * $padding - $dilation * ($kernel - 1) - 1) // $stride + 1
-    for $c in first(shape(%self), $lead), $k in $kernel, $w in $windows {
-      $at = $w * $stride + $k * $dilation - $padding
-      $row = at($c, $lead - 1) * product($kernel) + raveled($k, $kernel)
-      %out[concat(first($c, $lead - 1), [$row, raveled($w, $windows)])] =
-          masked(within($at, $sizes), %self[concat($c, $at)], 0)
-    })";
 
 // --- paddings: pairs of widths, the last dim's first
 
