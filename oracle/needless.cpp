@@ -339,9 +339,11 @@ std::optional<NeededRun> whatever_it_gives(const Graph& graph, NodeId raises, co
     std::unique_ptr<Graph> with = with_stand_in(graph, raises, stand_in);
     if (!with) return std::nullopt;
     NeededRun needed = run_needed(*with, options, run);
-    if (needed.ended.ending != Ending::finished) return std::nullopt;
+    if (needed.ended.ending == Ending::out_of_memory) return std::nullopt;
     if (!needed.left) needed.left = std::move(with);
-    if (first && compare_runs(graph, first->ended, needed.ended)) return std::nullopt;
+    // Where all of them raise further on, in the same words, that is what needs none of it.
+    if (first && (first->ended.text != needed.ended.text || compare_runs(graph, first->ended, needed.ended)))
+      return std::nullopt;
     if (!first) first = std::move(needed);
   }
   return first;

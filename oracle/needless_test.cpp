@@ -58,6 +58,10 @@ TEST(Needless, NoResultHangsOnTheValue) {
   };
   EXPECT_EQ(ends("  %r = aten.sub.Tensor(%row, %row)\n  return %r\n}\n"), std::pair(Ending::finished, true));
   EXPECT_EQ(ends("  %r = aten.clamp(%row, 1)\n  return %r\n}\n"), std::pair(Ending::raised, false));
+  // What raises further on needs none of it either.
+  EXPECT_EQ(ends("  %z = aten.sub.Tensor(%row, %row)\n  %far = aten.index_select(%x, 0, %i)\n"
+                 "  %r = aten.add(%z, %far)\n  return %r\n}\n"),
+            std::pair(Ending::raised, true));
   // The angle of an integer is 0 of what is not below 0.
   EXPECT_EQ(ends("  %r = aten.angle(%row)\n  return %r\n}\n"), std::pair(Ending::raised, false));
   EXPECT_EQ(ends("  %r = aten.angle(%row)\n  return %r\n}\n", "u8"), std::pair(Ending::finished, true));
