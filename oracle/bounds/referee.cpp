@@ -34,8 +34,8 @@ namespace lenz::oracle {
 
 namespace {
 bool changes_dtype(const Call& call) {
-  return !call.values.empty() && call.values[0] && call.values[0]->value.isTensor() &&
-         call.types[0]->dtype != call.result_dtypes[0];
+  return !call.op->schema.returns_list() && !call.values.empty() && call.values[0] &&
+         call.values[0]->value.isTensor() && call.types[0]->dtype != call.result_dtypes[0];
 }
 }  // namespace
 
