@@ -138,6 +138,15 @@ TEST(EagerFaults, SubnormalGradientsWrittenToNarrowOnes) {
   EXPECT_EQ(first_finding(r), "");
 }
 
+// A mean and what is added to it may cancel, however large both are.
+TEST(EagerFaults, DrawsWhoseTermsCancel) {
+  const GraphReport r = checked(
+      "graph @g(%x: f64[4096] init uniform(0.0, 9e15), %y: f64[4096] init uniform(0.0, 9e15)) {\n"
+      "  %a = aten.normal(%x, %y)\n  return %a\n}\n",
+      Values::ordinary, 4);
+  EXPECT_EQ(first_finding(r), "");
+}
+
 // A kernel that nobody knows rounds what it writes, though it gives nothing.
 TEST(EagerFaults, WhatAnExternWritesRaisesNoAlarm) {
   const GraphReport r = checked(

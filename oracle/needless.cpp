@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "compiler/graph/alias.h"
+#include "compiler/graph/overlap.h"
 #include "compiler/graph/rebuild.h"
 #include "compiler/graph/symbol_makers.h"
 #include "compiler/passes/expand_node.h"
@@ -89,6 +90,7 @@ std::unique_ptr<Graph> without_it_in_lists(const Graph& graph, NodeId from) {
 }
 
 constexpr std::string_view kMemory = "aten.empty_strided";  // op name: whatever a type says
+constexpr std::string_view kLook = "aten.as_strided";        // op name: at memory, as a type says
 
 constexpr std::string_view kFill = "aten.full";  // op name: the fill itself
 
@@ -98,17 +100,28 @@ bool is_made_by(const Graph& graph, ValueId v, std::string_view op) {
   if (maker == kNone) return false;
   const Node& node = graph.node(maker);
   const std::string& name = node.op->full_name;
-  if (name == "lenz.restride" || name == "aten.reshape")  // op name: of placed_like
+  if (name == "lenz.restride" || name == "aten.reshape" || name == kLook)  // op name: of placed_like
     return node.args[0].is_value() && is_made_by(graph, node.args[0].value(), op);
   return name == op;
 }
 bool is_memory(const Graph& graph, ValueId v) { return is_made_by(graph, v, kMemory); }
 
-// Memory of a tensor's type, in which anything may lie.
+// Memory of a tensor's type, in which anything may lie. What has one place for several elements is a look at some that
+// has not: nothing is placed so.
 ValueId memory_of(Graph& graph, NodeId before, const Type& type, uint32_t origin) {
-  const Arg laid[] = {graph.context().dims(type.sizes()), graph.context().dims(type.strides())};
+  const Arg sizes = graph.context().dims(type.sizes()), strides = graph.context().dims(type.strides());
   const Keyword of_type[] = {{"dtype", Arg::of_dtype(type.dtype)}, {"device", Arg::of_device(type.device)}};
-  return placed_like(graph, before, call(graph, before, kMemory, laid, origin, of_type), type, origin);
+  if (!may_meet(graph.assumptions.known(), type.sizes(), type.strides())) {
+    const Arg laid[] = {sizes, strides};
+    return placed_like(graph, before, call(graph, before, kMemory, laid, origin, of_type), type, origin);
+  }
+  Dim last = type.offset;
+  for (size_t d = 0; d < type.rank(); ++d) last += (type.sizes()[d] - 1) * type.strides()[d];
+  const Dim extent[] = {max(last + 1, Dim(1))}, step[] = {Dim(1)};
+  const Arg laid[] = {graph.context().dims(extent), graph.context().dims(step)};
+  const Arg look[] = {Arg::of_value(call(graph, before, kMemory, laid, origin, of_type)), sizes, strides,
+                      Arg::of_dim(type.offset)};
+  return call(graph, before, kLook, look, origin);
 }
 
 // What draws by a type alone, and so stays, draws by that of memory which nobody computes.

@@ -109,6 +109,9 @@ TEST(Needless, ATypeThatIsDrawnBy) {
   EXPECT_EQ(ends("  %d = aten.cauchy(%w)\n  %r = aten.rand([2])\n  return %r\n"), Ending::finished);
   EXPECT_EQ(ends("  %d = aten.randn_like(%w)\n  return %d\n"), Ending::finished);
   EXPECT_EQ(ends("  %s = aten.slice(%w, 1, 1)\n  %d = aten.normal_functional(%s)\n  return %d\n"), Ending::finished);
+  // Of a type by which several elements share a place, away from where its memory begins.
+  EXPECT_EQ(ends("  %s = aten.slice(%w, 1, 1)\n  %t = aten.expand(%s, [2, 3])\n  %d = aten.cauchy(%t)\n  return %d\n"),
+            Ending::finished);
   EXPECT_EQ(ends("  %d = aten.cauchy(%w)\n  %r = aten.add(%d, %w)\n  return %r\n"), Ending::raised);
   EXPECT_EQ(ends("  %d = aten.bernoulli(%w)\n  return %d\n"), Ending::raised);  // by its values
 }

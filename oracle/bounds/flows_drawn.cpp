@@ -123,20 +123,29 @@ bool draws_by_functions(const OpDef& op) {
   return draw && (draw->kind == Draw::normal || draw->kind == Draw::log_normal || draw->kind == Draw::exponential ||
                   draw->kind == Draw::cauchy);
 }
+// The size of a parameter, for each element that is drawn.
+at::Tensor size_of_parameter(const Call& call, std::string_view name, double if_absent) {
+  const int at = call.op->schema.find(name);
+  const auto of_number = [](double x) { return at::scalar_tensor(std::fabs(x), at::kDouble); };
+  if (at < 0) return of_number(if_absent);
+  const Arg& a = call.args[static_cast<size_t>(at)];
+  if (!a.is_value()) return of_number(number_of(a).value_or(0));
+  const c10::IValue& held = call.values[a.value()]->value;  // of the run
+  if (held.isTensor()) return at::abs(held.toTensor().to(at::kDouble));
+  return of_number(held.isDouble() ? held.toDouble() : held.isInt() ? static_cast<double>(held.toInt()) : 0);
+}
+
 // What 32 last places of what is drawn by functions come to, in units. Those of the normal number z, and roundings of
-// mean + deviation z, show in the exponential as so many parts of itself.
+// mean + deviation z, whose terms may cancel; they show in the exponential as so many parts of itself.
 at::Tensor places_by_functions(const Call& call, const at::Tensor& drawn) {
   const OpDef& op = *call.op;
   auto draw = draw_of(op.variant == VariantKind::functional ? op : *op.base);
-  if (draw->kind != Draw::log_normal) return 32 * (magnitude(drawn) + 1);
-  auto number = [&](std::string_view name) {
-    const Arg& a = call.args[static_cast<size_t>(call.op->schema.find(name))];
-    if (!a.is_value()) return number_of(a).value_or(0);
-    const c10::IValue& held = call.values[a.value()]->value;  // of the run
-    return held.isDouble() ? held.toDouble() : held.isInt() ? static_cast<double>(held.toInt()) : 0;
-  };
+  const bool around = draw->kind == Draw::normal || draw->kind == Draw::log_normal;
+  const at::Tensor terms = around ? size_of_parameter(call, "mean", 0) + size_of_parameter(call, "std", 1)
+                                  : size_of_parameter(call, "median", 0) + size_of_parameter(call, "sigma", 1);
+  if (draw->kind != Draw::log_normal) return 32 * (magnitude(drawn) + terms);
   const at::Tensor exponent = at::abs(at::log(at::clamp_min(drawn.to(at::kDouble), 0x1p-1074)));
-  return 32 * magnitude(drawn) * (exponent + std::abs(number("mean")) + number("std") + 1);
+  return 32 * magnitude(drawn) * (exponent + terms + 1);
 }
 
 struct Passed {
