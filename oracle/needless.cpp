@@ -90,7 +90,7 @@ std::unique_ptr<Graph> without_it_in_lists(const Graph& graph, NodeId from) {
 }
 
 constexpr std::string_view kMemory = "aten.empty_strided";  // op name: whatever a type says
-constexpr std::string_view kLook = "aten.as_strided";        // op name: at memory, as a type says
+constexpr std::string_view kLook = "aten.as_strided";       // op name: at memory, as a type says
 
 constexpr std::string_view kFill = "aten.full";  // op name: the fill itself
 
