@@ -66,4 +66,25 @@ void allow_folding(FlowContext& in, const Call& call, const Outcome& out) {
   in.store.write(result, flow::nothing_where(end, error, flow::kInf), ends ? ambiguous : p.ambiguous);
 }
 
+void allow_bias_first(FlowContext& in, const Call& step, const Outcome& out) {
+  if (step.op->full_name != "aten.add.Tensor" || out.raised) return;  // op name: of those definitions
+  const at::Tensor result = out.results[0]->value.toTensor();
+  const Dtype dtype = step.result_dtypes[0];
+  if (!is_floating(dtype) || item_size(dtype) < item_size(Dtype::f32)) return;  // it is kept wider meanwhile
+  for (size_t k : {0, 1}) {
+    const at::Tensor sum = step.values[step.args[k].value()]->value.toTensor(),
+                     bias = step.values[step.args[1 - k].value()]->value.toTensor();
+    const PlaneStore::Products products = in.store.products_of(sum);
+    if (!products.far.defined() || sum.sizes() != result.sizes()) continue;
+    const Planes made = in.store.read(sum), p = in.store.read(result);
+    const at::Tensor roundings = flow::gamma(products.count + 1, flow::unit_of(dtype));
+    // The products' own are counted already, but where all were exact.
+    const at::Tensor exact = made.error.defined() ? made.error == 0 : at::ones(sum.sizes(), at::kBool);
+    const at::Tensor more = roundings * (at::abs(bias.to(at::kDouble)) + at::where(exact, products.far, 0.0));
+    const at::Tensor added = flow::nothing_where(more.isfinite().logical_not(), more, 0);  // what is none stays so
+    in.store.write(result, p.error.defined() ? p.error + added : added.expand(result.sizes()).clone(), p.ambiguous);
+    return;
+  }
+}
+
 }  // namespace lenz::oracle

@@ -13,4 +13,7 @@ namespace lenz::oracle {
 // other calls.
 void allow_folding(FlowContext& in, const Call& call, const Outcome& out);
 
+// Of a contraction's step that adds something to its products: who adds that first rounds it at each of them.
+void allow_bias_first(FlowContext& in, const Call& step, const Outcome& out);
+
 }  // namespace lenz::oracle

@@ -283,7 +283,10 @@ PlaneStore::Products PlaneStore::products_of(const at::Tensor& value) const {
   const auto facts = facts_.find(value.storage().unsafeGetStorageImpl());
   if (facts == facts_.end() || !facts->second.products.far.defined()) return {};
   const Products& kept = facts->second.products;
-  return kept.far.sizes() == value.sizes() && kept.count.dim() <= value.dim() ? kept : Products{};
+  if (kept.far.sizes() == value.sizes() && kept.count.dim() <= value.dim()) return kept;
+  // Of rows that were folded into a matrix and are apart again.
+  const bool apart = kept.far.numel() == value.numel() && kept.count.numel() == 1 && value.is_contiguous();
+  return apart ? Products{kept.far.reshape(value.sizes()), kept.count.reshape({})} : Products{};
 }
 
 void PlaneStore::carry(const Planes& from, const at::Tensor& to) {

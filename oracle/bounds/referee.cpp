@@ -470,6 +470,7 @@ struct Referee::Impl final : NodeMachine {
       Outcome out = run_call(inner, made);
       formula_ = step;
       averages_ = false;
+      if (FlowContext in = context(); in.errors && call.op->has(Trait::contraction)) allow_bias_first(in, inner, out);
       lay_as_claimed(scratch, node, inner, *call.symbols, out);
       if (out.raised) {
         failed = std::move(out);
