@@ -458,6 +458,16 @@ graph @fuzzed(
 )");
 }
 
+// A mean and what is added to it may cancel, however large both are.
+TEST(ReplayedCases, DrawsWhoseMeanAndDeviationCancel) {
+  expect_to_hold(R"(# fuzz: values=ordinary seed=1
+graph @fuzzed(%x0: f64[4096] init uniform(0.0, 9e15), %x1: f64[4096] init uniform(0.0, 9e15)) {
+  %0 = aten.normal(%x0, %x1)
+  return %0
+}
+)");
+}
+
 // The first of powers that the dtype does not hold is an infinity, however well its exponent is known.
 TEST(ReplayedCases, PowersThatBeginBeyondTheDtype) {
   expect_to_hold(R"(# fuzz: values=ordinary seed=2164318893 target=avx2

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstring>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "compiler/driver/program_set.h"
 #include "compiler/graph/text.h"
@@ -50,7 +51,7 @@ void at_first_element(const RunValue& tensor, Change&& change) {
 struct Raised {
   std::string_view text;
   Values values = Values::ordinary;
-  bool known = false;  // counted as a fault of eager's
+  std::optional<bool> known = false;  // counted as a fault of eager's; none: as its processor has it
 };
 
 TEST(EagerFaults, RaiseNoAlarm) {
@@ -121,30 +122,16 @@ TEST(EagerFaults, RaiseNoAlarm) {
       {"graph @g(%x: bf16[12, 1, 8], %y: bf16[12, 4, 11], %z: bf16[12, 11, 8]) {\n"
        "  %a = aten.baddbmm(%x, %y, %z, beta=0.625, alpha=0)\n  return %a\n}\n",
        Values::ordinary, eager_processor().computes_in_bf16},  // oneDNN's
+      // Which rounds subnormal gradients to narrow ones by another instruction on each processor.
+      {"graph @g(%g: f32[64] init uniform(-1e-38, 1e-38), %x: f32[64], %o: bf16[64] mut) {\n"
+       "  %a = aten.gelu_backward(%g, %x, grad_input=%o)\n  return %a\n}\n",
+       Values::ordinary, std::nullopt},
   };
   for (const Raised& raised : all) {
     GraphReport r = checked(raised.text, raised.values, 4);
     EXPECT_EQ(first_finding(r), "") << raised.text;
-    EXPECT_EQ(r.known > 0, raised.known) << raised.text;
+    if (raised.known) EXPECT_EQ(r.known > 0, *raised.known) << raised.text;
   }
-}
-
-// oneDNN has another instruction for that on each processor, so whether it is met here is not said.
-TEST(EagerFaults, SubnormalGradientsWrittenToNarrowOnes) {
-  const GraphReport r = checked(
-      "graph @g(%g: f32[64] init uniform(-1e-38, 1e-38), %x: f32[64], %o: bf16[64] mut) {\n"
-      "  %a = aten.gelu_backward(%g, %x, grad_input=%o)\n  return %a\n}\n",
-      Values::ordinary, 4);
-  EXPECT_EQ(first_finding(r), "");
-}
-
-// A mean and what is added to it may cancel, however large both are.
-TEST(EagerFaults, DrawsWhoseTermsCancel) {
-  const GraphReport r = checked(
-      "graph @g(%x: f64[4096] init uniform(0.0, 9e15), %y: f64[4096] init uniform(0.0, 9e15)) {\n"
-      "  %a = aten.normal(%x, %y)\n  return %a\n}\n",
-      Values::ordinary, 4);
-  EXPECT_EQ(first_finding(r), "");
 }
 
 // A kernel that nobody knows rounds what it writes, though it gives nothing.

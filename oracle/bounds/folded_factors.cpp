@@ -71,6 +71,8 @@ void allow_bias_first(FlowContext& in, const Call& step, const Outcome& out) {
   const at::Tensor result = out.results[0]->value.toTensor();
   const Dtype dtype = step.result_dtypes[0];
   if (!is_floating(dtype) || item_size(dtype) < item_size(Dtype::f32)) return;  // it is kept wider meanwhile
+  for (size_t k : {0, 1})
+    if (!step.args[k].is_value() || !step.values[step.args[k].value()]->value.isTensor()) return;
   for (size_t k : {0, 1}) {
     const at::Tensor sum = step.values[step.args[k].value()]->value.toTensor(),
                      bias = step.values[step.args[1 - k].value()]->value.toTensor();

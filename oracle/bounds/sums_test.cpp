@@ -336,15 +336,14 @@ TEST(Bounds, MeansBesideVariancesAreRunning) {
   EXPECT_EQ(Judged(mean, terms, Widening::bounds_of_eager).errors(), Judged(mean, terms).errors());
 }
 
-// Products that are exact, and a bias that is not: who begins with that rounds at each of them.
+// A bias that is large beside the products: who begins with that rounds at each of them, by places of its own.
 TEST(Bounds, OfAProductWithABiasThatMayComeFirst) {
-  std::vector<double> x(64, 8), w(64);
-  for (size_t i = 0; i < w.size(); ++i) w[i] = i % 2 == 0 ? 1 : -1;
-  Judged j("graph @g(%x: f64[1, 64], %w: f64[1, 64], %b: f64[1]) { %y = aten.linear(%x, %w, %b) return %y }",
-           {x, w, {0.1}});
+  const std::vector<double> x(6, 0.3);
+  Judged j("graph @g(%x: f64[1, 6], %w: f64[1, 6], %b: f64[1]) { %y = aten.linear(%x, %w, %b) return %y }",
+           {x, x, {1000}});
   EXPECT_FALSE(j.verdict().mismatch);
-  EXPECT_FALSE(j.with(0, 0, 0.1 + 1e-14).mismatch);
-  EXPECT_TRUE(j.with(0, 0, 0.1 + 1e-9).mismatch);
+  EXPECT_FALSE(j.with(0, 0, 1000.54 + 4e-13).mismatch);
+  EXPECT_TRUE(j.with(0, 0, 1000.54 + 1e-10).mismatch);
 }
 
 // No order of its terms makes anything of zeros, and below a dtype's normal numbers sums round nothing.

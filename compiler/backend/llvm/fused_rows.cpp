@@ -298,7 +298,7 @@ V erfinv(V y) {
   return y * ratio;
 }
 
-// --- arc functions
+// --- the arc tangent
 
 // From a half to 2 an eighth of a turn and the angle of (x - 1) / (x + 1), beyond a quarter and that of -1 / x.
 V atan(V x) {
@@ -320,42 +320,6 @@ V atan(V x) {
   return copysign(sum + fma(t * square, polynomial(square, kTail), (lost + base_low) + rest), x);
 }
 
-// asin(r) = r + more(r), for r up to a half. Beyond, by half the angle, whose sine is the root of (1 - x) / 2.
-struct HalfAngle {
-  V far, sine, rest, more;  // sine + rest is the operand itself or that root
-};
-HalfAngle half_angle(V operand) {
-  static const std::vector<double> kTail = fit_odd_tail<dd::asin>(0.25, 5);
-  const V size = abs(operand), far = size > 0.5;
-  const V square = select(far, fma(size, -0.5, 0.5), operand * operand);
-  constexpr double kNothing = 0x1p-100;  // keeps the root of 0 from being NaN; of what is less than 0 it is
-  const V estimate = operand.code->rsqrt_estimate(square + kNothing), root = square * estimate;
-  const V missing = fma(-root, root, square) * (estimate * 0.5), better = root + missing;
-  const V sine = select(far, better, operand), rest = select(far, missing - (better - root), 0);
-  const V more = fma(sine * square, polynomial(square, kTail), rest);
-  return {far, sine, rest, more};
-}
-// from + times * (sine + more)
-V angle_from(const HalfAngle& h, V high, V low, V times) {
-  const V sum = fma(times, h.sine, high), lost = fma(times, h.sine, high - sum);
-  return sum + fma(times, h.more, lost + low);
-}
-V asin(V x) {
-  const HalfAngle h = half_angle(abs(x));
-  static const Split quarter = split_constant(dd::kHalfPi);
-  return copysign(angle_from(h, select(h.far, from(x, quarter.high), 0), select(h.far, from(x, quarter.low), 0),
-                             select(h.far, from(x, -2), 1)),
-                  x);
-}
-V acos(V x) {
-  const HalfAngle h = half_angle(x);
-  static const Split quarter = split_constant(dd::kHalfPi), half = split_constant(dd::kPi);
-  const V below = x < 0;
-  return angle_from(h, select(h.far, select(below, from(x, half.high), 0), quarter.high),
-                    select(h.far, select(below, from(x, half.low), 0), quarter.low),
-                    select(h.far, select(below, from(x, -2), 2), -1));
-}
-
 }  // namespace
 
 void add_fused(Spellings& t) {
@@ -373,8 +337,6 @@ void add_fused(Spellings& t) {
   t.push_back({.name = "logaddexp", .fused_f32 = spell<logaddexp<false>>});
   t.push_back({.name = "logaddexp2", .fused_f32 = spell<logaddexp<true>>});
   t.push_back({.name = "atan", .fused_f32 = spell<atan>});
-  t.push_back({.name = "asin", .fused_f32 = spell<asin>});
-  t.push_back({.name = "acos", .fused_f32 = spell<acos>});
 }
 
 }  // namespace lenz::native

@@ -122,10 +122,8 @@ void ranges(RowSink& t) {
   Row arange = row_of(creation | core, rule::arange, make::arange, "a step of 0, or away from the end", kReal);
   arange.exception =
       "a step that truncates to 0 in an i64 range kills eager with a division by zero, and 2^63 steps of -1 with one "
-      "that "
-      "overflows: the rule refuses. Counts of i64 overflow on the CPU, and are doubles' of other dtypes; libtorch's "
-      "meta "
-      "device counts exactly";
+      "that overflows: the rule refuses. Counts of i64 overflow on the CPU, and are doubles' of other dtypes; "
+      "libtorch's meta device counts exactly";
   arange.loops = kArangeLoops;
   t.row(with_options("arange(Scalar end, *, "), arange);
   arange.loops = kArangeFromLoops;

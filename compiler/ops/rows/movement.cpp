@@ -454,11 +454,12 @@ void paddings(RowSink& t) {
             $n = len($pad) // 2
             $lead = rank(%self) - $n
             if is_constant($pad) {
-              if sum(each($pad, %p, min(%p, 0))) == 0 {
+              if $n < 5 and sum(each($pad, %p, min(%p, 0))) == 0 {
                 %y = %self
                 if $n > 0 { )" LENZ_GONE_ROUND("0") R"( }
                 if $n > 1 { )" LENZ_GONE_ROUND("1") R"( }
                 if $n > 2 { )" LENZ_GONE_ROUND("2") R"( }
+                if $n > 3 { )" LENZ_GONE_ROUND("3") R"( }
                 return %y
               }
             }
