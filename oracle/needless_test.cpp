@@ -132,6 +132,10 @@ TEST(Needless, WhatIsWrittenOver) {
       EXPECT_EQ(ends(writes + "  %r = " + over + "\n  return\n"), Ending::finished) << over;
     EXPECT_EQ(ends(writes + "  %v = aten.view(%w, [1, 2])\n  %r = aten.zero_(%w)\n  return %v\n"), Ending::finished);
     EXPECT_EQ(ends(writes + "  aten._foreach_copy_([%w], [%y])\n  return\n"), Ending::finished);
+    // By an element of a list, behind what reads it for nobody.
+    EXPECT_EQ(ends(writes + "  %f = aten.sin_(%w)\n  aten._foreach_exp([%y], out=[%f])\n  return\n"),
+              Ending::finished);
+    EXPECT_EQ(ends(writes + "  %f = aten.sin_(%w)\n  aten._foreach_exp([%f], out=[%f])\n  return\n"), Ending::raised);
     const std::string grown =
         "  %none = aten.slice(%x, 0, 0, 0)\n  %e = aten.clone(%none)\n"
         "  %g = aten.index_select(%y, 0, %i, out=%e)\n";

@@ -1,6 +1,7 @@
 #include "oracle/overwritten.h"
 
 #include <algorithm>
+#include <ranges>
 
 #include "compiler/graph/alias.h"
 #include "compiler/ops/decompose.h"
@@ -62,7 +63,17 @@ class Overwritten {
  public:
   explicit Overwritten(const Graph& graph) : graph_(graph), classes_(graph) {}
 
-  // Whether the node does nothing but such writes.
+  // The nodes that do nothing but such writes. What such a node reads it reads for nobody: so from the last one on.
+  std::vector<NodeId> find_all() {
+    std::vector<NodeId> nodes;
+    graph_.for_each_node([&](NodeId id) { nodes.push_back(id); });
+    for (const NodeId id : std::views::reverse(nodes))
+      if (unseen(id)) unseen_.push_back(id);
+    std::ranges::reverse(unseen_);
+    return unseen_;
+  }
+
+ private:
   bool unseen(NodeId id) {
     const Node& node = graph_.node(id);
     const Effects e = effects(graph_, node);
@@ -74,7 +85,6 @@ class Overwritten {
     return all;
   }
 
- private:
   bool written_again(NodeId id, ValueId v) {
     const ValueId memory = classes_.root(v);
     const Type* left = &graph_.type(v);  // what it is from then on
@@ -83,6 +93,7 @@ class Overwritten {
       if (graph_.storage(r) == graph_.storage(v)) left = &graph_.type(r);
     }
     for (NodeId at = graph_.node(id).next; at != kNone; at = graph_.node(at).next) {
+      if (std::ranges::find(unseen_, at) != unseen_.end()) continue;
       const Node& node = graph_.node(at);
       bool reads = false, again = false;
       for (size_t i = 0; i < node.arg_count; ++i)
@@ -102,23 +113,19 @@ class Overwritten {
 
   bool overwrites(const Node& node, size_t i) const {
     const Param& param = node.op->schema.params[i];
-    if (!param.writes || param.type.list) return false;
-    return param.is_out ||
-           (i == 0 && node.op->variant == VariantKind::in_place && writes_without_reading(graph_, node));
+    if (!param.writes) return false;
+    return param.is_out || (!param.type.list && i == 0 && node.op->variant == VariantKind::in_place &&
+                            writes_without_reading(graph_, node));
   }
 
   const Graph& graph_;
   AliasClasses classes_;
+  std::vector<NodeId> unseen_;
 };
 }  // namespace
 
 std::vector<NodeId> overwritten(const Graph& graph) {
-  Overwritten writes(graph);
-  std::vector<NodeId> nodes;
-  graph.for_each_node([&](NodeId id) {
-    if (writes.unseen(id)) nodes.push_back(id);
-  });
-  return nodes;
+  return Overwritten(graph).find_all();
 }
 
 void erase_overwritten(Graph& graph, const std::vector<NodeId>& nodes) {

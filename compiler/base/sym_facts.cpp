@@ -223,6 +223,9 @@ void FactsLearner::keep_bound(Dim dim) {
   if (stands_in(facts_.bounds_, dim)) return;
   facts_.bounds_.push_back({dim, symbol_mask(dim)});
   pending_.push_back({Pending::Kind::tighten, dim, {}});
+  const bool is_not_0 = facts_.nonzero_.any_of(
+      symbol_mask(dim), [&](const Facts::Bound& other) { return other.dim == dim || other.dim == -dim; });
+  if (is_not_0) pending_.push_back({Pending::Kind::nonnegative, dim - 1, {}});
 }
 
 namespace {
@@ -370,6 +373,10 @@ bool FactsLearner::assume_nonzero(Dim dim) {
   Range r = reader.range(dim);
   if (r.low && *r.low == 0) return assume_nonnegative(dim - 1);
   if (r.high && *r.high == 0) return assume_nonnegative(-dim - 1);
+  if (--budget_ > 0) {  // of one sign by what bounds say of several symbols
+    if (reader.nonnegative(dim)) return assume_nonnegative(dim - 1);
+    if (reader.nonnegative(-dim)) return assume_nonnegative(-dim - 1);
+  }
   if (!stands_in(facts_.nonzero_, dim)) facts_.nonzero_.push_back({dim, symbol_mask(dim)});
   return true;
 }

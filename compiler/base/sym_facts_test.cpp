@@ -423,6 +423,16 @@ TEST(SymFacts, FactorsOfANumberAreNoneOfThemZero) {
   EXPECT_EQ(below.prove("c < b"), Truth::yes);
 }
 
+// Of a difference that bounds keep from below 0, whichever is learnt first, and inside of a smallest operand too.
+TEST(SymFacts, WhatIsOfOneSignAndNotZeroIsOneAtLeast) {
+  for (auto [first, second] : {std::pair("a <= b", "b - a != 0"), std::pair("b - a != 0", "a <= b"),
+                               std::pair("b >= a", "a - b != 0"), std::pair("a - b != 0", "b >= a")}) {
+    World w{"a in 1..64", "b in 2..64", first, second};
+    EXPECT_EQ(w.prove("0 <= min(0, b - a - 1)"), Truth::yes) << first << ", " << second;
+    EXPECT_EQ(w.prove("0 <= min(0, b - a - 2)"), Truth::unknown) << first << ", " << second;
+  }
+}
+
 TEST(Facts, ConstantsAreComparedEvenIfTheirDifferenceOverflows) {
   Facts facts;
   EXPECT_EQ(facts.prove(lt(INT64_MIN, 0)), Truth::yes);

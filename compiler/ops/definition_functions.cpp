@@ -162,6 +162,17 @@ Arg without_imaginary(DefinitionValues&, Args a) {
   const bool real = a[0].kind == ArgKind::complex && a[0].complex_value->imag() == 0;
   return real ? Arg::of_real(a[0].complex_value->real()) : a[0];
 }
+// Whether it is a number now, and a finite one.
+Arg is_finite(DefinitionValues&, Args a) {
+  switch (a[0].kind) {
+    case ArgKind::boolean: return Arg::of_bool(true);
+    case ArgKind::integer: return Arg::of_bool(!a[0].symbolic);
+    case ArgKind::real: return Arg::of_bool(std::isfinite(a[0].d));
+    case ArgKind::complex:
+      return Arg::of_bool(std::isfinite(a[0].complex_value->real()) && std::isfinite(a[0].complex_value->imag()));
+    default: return Arg::of_bool(false);
+  }
+}
 // What an element of this dtype becomes that is given the number: eager refuses such a number, and rounds an element.
 Arg held(DefinitionValues& v, Args a) {
   const Dtype d = v.dtype(a[1]);
@@ -351,6 +362,7 @@ constexpr Function kFunctions[] = {
     {"held", 2, held},
     {"rounded", 2, rounded},
     {"without_imaginary", 1, without_imaginary},
+    {"is_finite", 1, is_finite},
     {"is_constant", 1, is_constant},
     {"is_open", 1, is_open},
     {"run_tells", 1, run_tells},

@@ -175,7 +175,6 @@ def main():
     faults = faults[: options.count]
     for number, fault in enumerate(faults, 1):
         fault["id"] = number
-        fault["replacement"] = fault["replacement"].replace("@ID@", str(number))
     text = json.dumps(faults, indent=1)
     if options.out:
         options.out.write_text(text)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Builds the compiler with faults that sleep: plant.py [--faults FILE] [--folder DIR] [--build DIR] [--jobs N]
+"""Builds the compiler with faults that sleep: plant.py [--faults FILE] [--with-written] [--folder DIR] [--build DIR] [--jobs N]
 
 In copies of the sources each fault's snippet becomes a choice between it and its replacement; these copies are compiled
 as the build at hand compiles the sources, and linked with the other objects of that build. LENZ_FAULT says which fault
@@ -238,14 +238,28 @@ def plant(faults, folder, build, jobs, says=sys.stdout):
     return good
 
 
+def with_written(faults):
+    """Those of written.toml, and behind them, numbered on, these; what overlaps a written one is left out."""
+    import written
+
+    all_of_them = written.faults()
+    places = [(e["file"], e["start"], e["end"]) for f in all_of_them for e in edits_of(f)]
+    for f in faults:
+        if not any(f["file"] == file and f["start"] < end and start < f["end"] for file, start, end in places):
+            all_of_them.append({**f, "id": len(all_of_them) + 1})
+    return all_of_them
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--folder", type=Path, default=ROOT / "build/mutants")
     parser.add_argument("--build", type=Path, default=ROOT / "build")
     parser.add_argument("--faults", type=Path)
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--with-written", action="store_true", help="beside those of written.toml, in one build")
     options = parser.parse_args()
-    plant(json.loads((options.faults or options.folder / "faults.json").read_text()), options.folder, options.build, options.jobs)
+    faults = json.loads((options.faults or options.folder / "faults.json").read_text())
+    plant(with_written(faults) if options.with_written else faults, options.folder, options.build, options.jobs)
 
 
 if __name__ == "__main__":

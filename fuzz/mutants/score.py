@@ -334,6 +334,8 @@ def main():
         if options.faults == "written":
             there = {key(f): f for f in faults}
             faults = [there[key(a)] for a in chosen(options) if key(a) in there]
+        elif not options.controls:  # the written ones may be there, too
+            faults = [f for f in faults if f["kind"] not in ("fault", "control")]
     else:
         asked = chosen(options)
         faults = plant.plant(asked, options.folder, options.build, options.jobs, says)

@@ -25,11 +25,14 @@ namespace lenz {
 #define LENZ_ADDEND                                    \
   "b = to(%self[broadcast_at($i, shape(%self))], $a) " \
   "if $beta != 1 { f = to($beta, $a) b = " LENZ_TIMES("f", "b") " } "
-// beta * self + alpha * s. What beta = 0 takes nothing of may be anything. A number that only the run knows decides
-// there.
-#define LENZ_ADDED \
-  "if $alpha_known { if $alpha != 1 { f = to($alpha, $a) s = " LENZ_TIMES("f", "s") " } } "                          \
-  "else { g = to($alpha, $a) s = " LENZ_TIMES("g", "s") " } "                                                        \
+// beta * self + alpha * s. What beta = 0 takes nothing of may be anything, and so may alpha where there is no term. A
+// number that only the run knows decides there.
+#define LENZ_ADDED(terms) \
+  "$some = true if is_constant(" terms ") { $some = " terms " != 0 } "                                               \
+  "if not $alpha_known { g = to($alpha, $a) if $some { s = " LENZ_TIMES("g", "s") " } } "                            \
+  "else if $some and $alpha != 1 { f = to($alpha, $a) s = " LENZ_TIMES("f", "s") " } "                               \
+  "if not is_constant(" terms ") and not is_finite($alpha) and not is_integral($a) { "                               \
+  "  s = where(" terms " == 0, 0, s) } "                                                                             \
   "if $beta_known { "                                                                                                \
   "  if $beta != 0 { " LENZ_ADDEND                                                                                   \
   "    if $skips and not $alpha_known { s = where(g == 0, b, b + s) } else { s = b + s } } "                         \
@@ -66,10 +69,10 @@ namespace lenz {
 
 inline constexpr std::string_view kMmLoops = LENZ_PRODUCT_OF(LENZ_MATRICES("%self", "%mat2"), LENZ_STORED);
 inline constexpr std::string_view kAddmmLoops =
-    LENZ_UNLESS_NOTHING(LENZ_PRODUCT_OF(LENZ_MATRICES("%mat1", "%mat2"), LENZ_ADDED));
+    LENZ_UNLESS_NOTHING(LENZ_PRODUCT_OF(LENZ_MATRICES("%mat1", "%mat2"), LENZ_ADDED("size(%mat1, 1)")));
 inline constexpr std::string_view kBmmLoops = LENZ_PRODUCT_OF(LENZ_BATCHES("%self", "%mat2"), LENZ_STORED);
 inline constexpr std::string_view kBaddbmmLoops =
-    LENZ_KNOWN "$skips = false " LENZ_PRODUCT_OF(LENZ_BATCHES("%batch1", "%batch2"), LENZ_ADDED);
+    LENZ_KNOWN "$skips = false " LENZ_PRODUCT_OF(LENZ_BATCHES("%batch1", "%batch2"), LENZ_ADDED("size(%batch1, 2)"));
 
 #undef LENZ_PRODUCT_OF_
 #undef LENZ_PRODUCT_OF

@@ -87,7 +87,9 @@ void products(RowSink& t) {
   added.flow.eager = 2;            // or the vector, by alpha
   added.loops = {};
   added.decompose = R"(
-    if not equal(result_shape(), [size(%mat, 0)]) {
+    $none = not equal(result_shape(), [size(%mat, 0)])
+    if is_constant(numel(%mat)) or not is_finite($alpha) { $none = $none or numel(%mat) == 0 }
+    if $none {
       return aten.mul(%self, aten.scalar_tensor($beta, dtype=dtype(%self), device=device(%self)))
     }
     %y = aten.mv(%mat, %vec)

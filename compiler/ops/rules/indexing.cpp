@@ -401,6 +401,7 @@ void take_along_dim(Infer& in) {
   if (!flat || has_elements(in, indices)) require_index(in, indices, flat);
   if (flat) {
     DimVec sizes{numel(indices.sizes())};
+    in.require(view_strides(in, self, DimVec{numel(self.sizes())}).has_value(), "`self` can't be viewed as a vector");
     in.require(view_strides(in, indices, sizes).has_value(), "`indices` can't be viewed as a vector");
     return in.result(contiguous_tensor(self.dtype, sizes, self.device));
   }

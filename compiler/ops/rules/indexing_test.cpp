@@ -40,6 +40,17 @@ TEST(Indexing, ByAMaskIsLaidOutAsForManyWhereEagersLayoutHangsOnIt) {
 }
 
 // How much a mask takes is nobody's size where values are written: nothing may speak of it.
+// Without a dim eager views both operands as vectors.
+TEST(Indexing, TakingAlongNoDimNeedsVectors) {
+  auto verdict = [](const std::string& self) {
+    return parse_graph("graph @g(%x: " + self + ", %i: i64[3, 4]) {\n  %r = aten.take_along_dim(%x, %i)\n  return %r\n}\n",
+                       op_table());
+  };
+  EXPECT_EQ(type(*verdict("f32[2, 31]")), "f32[12]");
+  EXPECT_EQ(type(*verdict("f32[2, 31] strides [62, 2]")), "f32[12]");
+  EXPECT_THROW(verdict("f32[2, 31] strides [1, 2]"), UserError);
+}
+
 TEST(Indexing, WritingByAMaskSaysNothingOfWhatItTakes) {
   auto graph = parse_graph(
       "graph @g(%x: f32[3, 4, 2], %m: bool[4]) {\n  %c: f32[3, u0, 2] = aten.index(%x, [none, %m])\n"
