@@ -553,5 +553,15 @@ graph @symbolic(%x0: f16[s0, s1, s1], %x1: f32[s1] mut, %x2: f32[s1] mut) assumi
 )");
 }
 
+// Half of the least number is a zero once it is rounded, but not within a fused sum.
+TEST(ReplayedCases, HalfOfTheLeastNumberSubtracted) {
+  expect_to_hold(R"(# fuzz: values=special seed=914695488 target=generic
+graph @fuzzed(%c0: f64[4] init uniform(-2.0, 2.0, seed=1)) {
+  %0 = aten.sub(%c0, %c0, alpha=0.5)
+  return %0
+}
+)");
+}
+
 }  // namespace
 }  // namespace lenz::fuzz

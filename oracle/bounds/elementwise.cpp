@@ -341,7 +341,7 @@ bool scaled(const ScalarRow& row, Dtype compute, Dtype result, const ElementsIn&
   bool any = false;
   for (int64_t i = 0; i < count; ++i) {
     const double e = operand.error_at(i) * scale, size = std::fabs(value[i]);
-    const bool plain = size - e > safe || (size == 0 && e == 0);
+    const bool plain = size - e > safe || (operand.real(i) == 0 && e == 0);
     if (!plain || !std::isfinite(own.at(size + e))) return false;
     out.error[i] = e;
     any |= e != 0;
