@@ -416,6 +416,12 @@ Outcome flow_positive(FlowContext& in, const Call& given) {
         error = nothing_where(size + error > largest_finite(sums), error, kInf);
       }
       if (live[i].defined()) error = nothing_where(live[i].eq(0).logical_and(error.isfinite()), error, 0);
+    } else {
+      // What float64 has no digits for may be what an open operand brings; and what may leave the dtype wraps.
+      error = error + nothing_where(far <= 0x1p53, steps * far * 0x1p-52, 0);
+      const int digits = 8 * static_cast<int>(item_size(d)) - (info(d).is_signed ? 1 : 0);
+      if (is_integral(d, false))
+        error = nothing_where((error > 0).logical_and(far >= std::ldexp(1.0, digits)), error, kInf);
     }
     if (!finite) {
       at::Tensor special = at::isfinite(magnitude(value)).logical_not();
