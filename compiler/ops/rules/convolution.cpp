@@ -36,9 +36,10 @@ bool has_kernel_in_3d(Dtype dtype) {
 }
 
 // Whether eager takes that kernel: in f32 where several groups or images, many elements or a kernel of more than 3 by 3
-// are worth it; never where a transposed result gets more rows at its end than its stride has.
+// are worth it, but with one thread, as Lenz asks it, for no kernel of one row and column that steps by one over fewer
+// than 16 images; never where a transposed result gets more rows at its end than its stride has.
 bool takes_kernel_in_3d(Infer& in, const Type& input, const Type& weight) {
-  constexpr int64_t kFew = 20480, kSmall = 3;
+  constexpr int64_t kFew = 20480, kSmall = 3, kManyImages = 16;
   const size_t dims = input.rank() - 2;
   if (in.boolean("transposed")) {
     const DimVec stride = spatial(in, "stride", dims), extra = spatial(in, "output_padding", dims);
@@ -46,8 +47,14 @@ bool takes_kernel_in_3d(Infer& in, const Type& input, const Type& weight) {
       if (in.decide(ge(extra[i], stride[i]))) return false;
   }
   if (input.dtype != Dtype::f32) return true;
-  if (in.decide(gt(in.integer("groups"), 1)) || in.decide(gt(input.sizes()[0], 1))) return true;
   const auto kernel = weight.sizes().last(2);
+  const auto steps = [&](std::string_view by) {
+    return std::ranges::any_of(spatial(in, by, dims), [&](Dim n) { return in.decide(ne(n, 1)); });
+  };
+  if (in.same(kernel[0], 1) && in.same(kernel[1], 1) && !steps("stride") && !steps("dilation") &&
+      !in.decide(ge(input.sizes()[0], kManyImages)))
+    return false;
+  if (in.decide(gt(in.integer("groups"), 1)) || in.decide(gt(input.sizes()[0], 1))) return true;
   if (in.decide(gt(kernel[0], kSmall)) && in.decide(gt(kernel[1], kSmall))) return true;
   return in.decide(gt(numel(input.sizes().first(dims + 1)), kFew));
 }
