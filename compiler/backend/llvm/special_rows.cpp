@@ -288,6 +288,16 @@ V trigamma(V x) {
   return select(is_nan(x), x, select(plain, value, select(is_infinite(x) & (x < 0), kNan, other)));
 }
 
+V zeta(V order, V x) {
+  if (order.code->known(order) == 2)
+    return select(is_infinite(x), select(x < 0, from(x, kInfinity), kNan), trigamma(x));
+  const V none = order <= 1;
+  return x.code->rarely(!none, {select(order == 1, from(x, kInfinity), kNan)}, [&] {
+    const V operands[] = {order, x};
+    return std::vector<V>{x.code->by_table(*find_scalar("special_zeta"), x.type, operands)};
+  })[0];
+}
+
 }  // namespace
 
 void add_special(Spellings& t) {
@@ -301,6 +311,7 @@ void add_special(Spellings& t) {
   t.push_back({.name = "lgamma", .reals = spell<lgamma>});
   t.push_back({.name = "digamma", .reals = spell<digamma>});
   t.push_back({.name = "trigamma", .reals = spell<trigamma>});
+  t.push_back({.name = "special_zeta", .reals = spell<zeta>});
 }
 
 }  // namespace lenz::native
