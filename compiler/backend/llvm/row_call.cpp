@@ -44,7 +44,8 @@ void evaluate_row(const ScalarRow* row, int32_t compute, int64_t lanes, const vo
 void define_row_calls(Jit& jit) {
   jit.define(kRowFunction, reinterpret_cast<const void*>(&evaluate_row));
   for (const ScalarRow& row : scalar_table())
-    if (is_called(row, Dtype::f64) || std::ranges::find(kPartlyCalled, row.name) != std::end(kPartlyCalled)) jit.define(symbol_of(row), &row);
+    if (is_called(row, Dtype::f64) || std::ranges::find(kPartlyCalled, row.name) != std::end(kPartlyCalled))
+      jit.define(symbol_of(row), &row);
 }
 
 }  // namespace lenz::native
