@@ -364,11 +364,15 @@ void classes(RowSink& t) {
          $rows = first(shape(%self), rank(%self) - 1)
          %class = aten.unsqueeze(aten._to_copy(aten.reshape(%target, $rows), dtype=i64), -1)
          %hit = aten.eq(%class, aten.arange(size(%self, -1), device=device(%self)))
-         %hit = aten.logical_and(%hit, aten.ne(%class, $ignore_index))
+         %counts = aten.ne(%class, $ignore_index)
+         %hit = aten.logical_and(%hit, %counts)
          %g = aten._to_copy(%grad_output, dtype=$d)
          if $reduction == 0 { %g = aten.reshape(%g, concat($rows, [1])) } else { %g = aten.reshape(%g, []) }
          if $reduction == 1 { %g = aten.div(%g, aten.reshape(aten._to_copy(%total_weight, dtype=$d), [])) }
-         if given($weight) { %g = aten.mul(aten._to_copy(%weight, dtype=$d), %g) }
+         if given($weight) {
+           %w = aten.index_select(%weight, 0, aten.reshape(aten.where(%counts, %class, 0), [product($rows)]))
+           %g = aten.mul(aten._to_copy(aten.reshape(%w, shape(%class)), dtype=$d), %g)
+         }
          return aten._to_copy(aten.where(%hit, aten.neg(%g), 0.0), dtype=dtype(%self)))",
        .wants = "target < self[-1]",
        .exception = kClassesUnasked});
