@@ -114,11 +114,8 @@ inline constexpr std::string_view kSliceScatterLoops = LENZ_APART LENZ_SLICE R"(
     %out[$i] = masked(inside, to(%src[replaced($i, $d, $k // $step)], dtype(%out)), %self[$i])
   })";
 inline constexpr std::string_view kDiagonalScatterLoops = LENZ_APART LENZ_DIAGONAL R"(
-  for $i in shape(%out) {
-    $k = at($i, $a) - $down
-    inside = $k >= 0 and $k == at($i, $b) - $along
-    %out[$i] = masked(inside, to(%src[concat(without($i, [$a, $b]), [$k])], dtype(%out)), %self[$i])
-  })";
+  %out[$i] = %self[$i]
+  for $i in shape(%src) { %out[)" LENZ_ON_DIAGONAL("$i") R"(] = %src[$i] })";
 // In the memory of the result, which lies as the operand does but where eager copies that first.
 inline constexpr std::string_view kAsStridedScatterLoops = LENZ_IN_STORAGE("%out") R"(
   if strays(%out, $size, $stride, $from + offset(%out)) { extern() }

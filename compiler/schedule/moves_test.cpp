@@ -1,4 +1,4 @@
-// All elements rolled on as one line, whatever the dims: two copies, and no remainder of what they read.
+// What moves elements is copies: no remainders of what they read, no condition at each of them.
 #include <gtest/gtest.h>
 
 #include "compiler/driver/compile.h"
@@ -18,7 +18,8 @@ loops::Program rolled(std::string_view input, std::string_view by) {
   return to_loops(*parse_graph(text, op_table()));
 }
 
-TEST(Rolls, AreTwoCopies) {
+// All elements rolled on as one line, whatever the dims.
+TEST(Moves, ARollIsTwoCopies) {
   for (const auto& [input, by] : {std::pair("[6, 7, 40]", "[5]"), std::pair("[1680]", "[-5], [0]")}) {
     const loops::Program program = rolled(input, by);
     int copies = 0;
@@ -36,7 +37,7 @@ TEST(Rolls, AreTwoCopies) {
   }
 }
 
-TEST(Rolls, AreOfElementsInTheirOrder) {
+TEST(Moves, ARollIsOfElementsInTheirOrder) {
   for (const int64_t by : {0, 5, -5, 47, 48, 1000003})
     for (const bool turned : {false, true}) {
       const std::string text = std::string("graph @g(%x: f32[4, 3, 4]) { %p = aten.permute(%x, ") +
@@ -53,6 +54,15 @@ TEST(Rolls, AreOfElementsInTheirOrder) {
         EXPECT_EQ(got.outputs[0].tensor.at(i).real(), static_cast<double>(turned ? there : from)) << by;
       }
     }
+}
+
+TEST(Moves, ADiagonalIsNoCondition) {
+  const loops::Program program =
+      to_loops(*parse_graph("graph @g(%x: i8[4, 512]) { %y = aten.diag_embed(%x, 1) return %y }", op_table()));
+  loops::for_each_node(program.body, [](const loops::Node& node) {
+    if (const auto* nest = std::get_if<loops::Nest>(&node.is))
+      for (const loops::Instr& i : nest->body) EXPECT_NE(i.dtype, Dtype::b8);
+  });
 }
 
 }  // namespace
