@@ -88,6 +88,7 @@ void add_fused_logarithms(Spellings& table);
 void add_fused_powers(Spellings& table);
 void add_fused_angles(Spellings& table);
 void add_fused_arcs(Spellings& table);
+void add_fused_arc_tangents(Spellings& table);
 void add_fused_error_function(Spellings& table);
 void add_special(Spellings& table);
 void add_bessel(Spellings& table);

@@ -15,7 +15,8 @@
 namespace lenz::native {
 namespace {
 
-constexpr std::string_view kRows[] = {"exp", "expm1", "tanh", "log", "log2", "log10", "log1p", "sin", "cos", "tan"};
+constexpr std::string_view kRows[] = {"exp", "expm1", "tanh", "log",  "log2",  "log10", "log1p",
+                                      "sin", "cos",   "tan",  "atan", "atanh", "asinh", "acosh"};
 
 std::vector<double> results(std::string_view name, std::vector<double> in, const CpuTarget& target, int lanes) {
   const RowKernel kernel(*find_scalar(name), Dtype::f64, Dtype::f64, target, lanes);
@@ -49,7 +50,7 @@ TEST(FusedTables, EveryWidthGivesTheSameBits) {
   for (double& x : in) x = std::bit_cast<double>(random());
   for (size_t i = 0; i < in.size(); i += 2)  // half of them near one
     if (std::isfinite(in[i])) in[i] = std::ldexp(in[i], -std::ilogb(in[i]));
-  for (std::string_view name : {"expm1", "tanh", "log1p", "tan"}) {
+  for (std::string_view name : {"expm1", "tanh", "log1p", "tan", "atan", "atanh", "asinh", "acosh"}) {
     const std::vector<double> one = results(name, in, target, 1);
     for (int lanes : {5, 8, 16}) {
       const std::vector<double> many = results(name, in, target, lanes);
@@ -79,6 +80,10 @@ TEST(FusedTables, HardInputs) {
       {"sin", dd::sin, {0x1.921fb54442d18p+1, 0x1.92d796f1d5c91p-3, 102943.7, 103000.1, 1e22}},
       {"cos", dd::cos, {0x1.921fb54442d18p+0, 0x1.921fb54442d19p+0, 102943.7, 1e300}},
       {"tan", dd::tan, {0x1.921fb54442d18p+0, 0x1.921fb54442d19p+0, 0x1.59bad0fab721p+5, 1e22}},
+      {"atan", dd::atan, {0x1.00377a3183056p-4, 0x1.fffffffffffffp-5, 1, 0x1.0000000000001p+0, 16.1, kMost, 1e-310}},
+      {"atanh", dd::atanh, {0x1.214dd78d27467p-54, 0x1.45e7a7dc8b5bcp-5, 0x1.fffffffffffffp-1, -0.5, 0x1p-1070}},
+      {"asinh", dd::asinh, {-0x1.23555a083d211p-53, 0x1.4522a89e9327dp-4, 0x1p499, 0x1p501, -kMost, 0x1p-1070}},
+      {"acosh", dd::acosh, {0x1.00001dbb4a15dp+0, 0x1.0000000000001p+0, 0x1p499, 0x1p501, kMost}},
   };
   for (const CpuTarget& target : targets()) {
     if (!target.fma || !target.runs_here) continue;
@@ -92,7 +97,7 @@ TEST(FusedTables, HardInputs) {
             << name << " of " << at[i] << " on " << target.name;
       }
     }
-    for (std::string_view name : {"expm1", "tanh", "log1p", "sin", "tan"})
+    for (std::string_view name : {"expm1", "tanh", "log1p", "sin", "tan", "atan", "atanh", "asinh"})
       for (double zero : results(name, {-0.0}, target, 8)) EXPECT_TRUE(std::signbit(zero)) << name;
   }
 }
