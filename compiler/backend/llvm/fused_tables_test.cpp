@@ -15,8 +15,8 @@
 namespace lenz::native {
 namespace {
 
-constexpr std::string_view kRows[] = {"exp", "expm1", "tanh", "log",  "log2",  "log10", "log1p",
-                                      "sin", "cos",   "tan",  "atan", "atanh", "asinh", "acosh"};
+constexpr std::string_view kRows[] = {"exp", "expm1", "tanh", "log",   "log2",  "log10", "log1p", "sin",
+                                      "cos", "tan",   "atan", "atanh", "asinh", "acosh", "erfc"};
 
 std::vector<double> results(std::string_view name, std::vector<double> in, const CpuTarget& target, int lanes) {
   const RowKernel kernel(*find_scalar(name), Dtype::f64, Dtype::f64, target, lanes);
@@ -50,7 +50,7 @@ TEST(FusedTables, EveryWidthGivesTheSameBits) {
   for (double& x : in) x = std::bit_cast<double>(random());
   for (size_t i = 0; i < in.size(); i += 2)  // half of them near one
     if (std::isfinite(in[i])) in[i] = std::ldexp(in[i], -std::ilogb(in[i]));
-  for (std::string_view name : {"expm1", "tanh", "log1p", "tan", "atan", "atanh", "asinh", "acosh"}) {
+  for (std::string_view name : {"expm1", "tanh", "log1p", "tan", "atan", "atanh", "asinh", "acosh", "erfc"}) {
     const std::vector<double> one = results(name, in, target, 1);
     for (int lanes : {5, 8, 16}) {
       const std::vector<double> many = results(name, in, target, lanes);
@@ -83,6 +83,7 @@ TEST(FusedTables, HardInputs) {
       {"atan", dd::atan, {0x1.00377a3183056p-4, 0x1.fffffffffffffp-5, 1, 0x1.0000000000001p+0, 16.1, kMost, 1e-310}},
       {"atanh", dd::atanh, {0x1.214dd78d27467p-54, 0x1.45e7a7dc8b5bcp-5, 0x1.fffffffffffffp-1, -0.5, 0x1p-1070}},
       {"asinh", dd::asinh, {-0x1.23555a083d211p-53, 0x1.4522a89e9327dp-4, 0x1p499, 0x1p501, -kMost, 0x1p-1070}},
+      {"erfc", dd::erfc, {0x1.83134805e7c6fp-17, 5.99999, 6, 0x1.ce8f939131698p+2, 26.5, 27.2, -0.3, -7}},
       {"acosh", dd::acosh, {0x1.00001dbb4a15dp+0, 0x1.0000000000001p+0, 0x1p499, 0x1p501, kMost}},
   };
   for (const CpuTarget& target : targets()) {
