@@ -90,6 +90,7 @@ void add_fused_angles(Spellings& table);
 void add_fused_arcs(Spellings& table);
 void add_fused_arc_tangents(Spellings& table);
 void add_fused_error_function(Spellings& table);
+void add_fused_gamma(Spellings& table);
 void add_special(Spellings& table);
 void add_bessel(Spellings& table);
 void add_complex(Spellings& table);
@@ -111,6 +112,7 @@ struct Fraction {
 };
 Fraction frexp(V x);
 V least_of(V like);  // the least integer
+V wide_lgamma(V x);  // lgamma in more digits, of any
 // What f gives, and 0 where that underflows to nothing: underflow takes some processors many times as long as f.
 template <class F>
 V unless_nothing(V x, V nothing, F f) {

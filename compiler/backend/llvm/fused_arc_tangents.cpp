@@ -62,7 +62,7 @@ V atan2(V y, V x) {
   const V low = fma(sign, kArcs.low(t.part) + (t.cube + rest), whole_low) + fma(sign, arc, whole - high);
   const V value = copysign(sum_of(high, sign * t.angle, low), y);
   const V usual = (given == 0) | ((given > 0x1p-900) & (given < 0x1p1000));
-  return x.code->instead(!usual, {value}, [&] {
+  return x.code->rarely(!usual, {value}, [&] {
     const V operands[] = {y, x};
     return std::vector<V>{x.code->by_table(*find_scalar("atan2"), x.type, operands)};
   })[0];

@@ -17,35 +17,10 @@ DoubleDouble over_operand(DoubleDouble x) {
   return x.hi == 0 ? kAtZero : dd::erf(x) / x;
 }
 
-struct Pieces {
-  std::vector<double> of[kDegree + 1], rest;
-  explicit Pieces(DoubleDouble (*f)(DoubleDouble)) {
-    for (int i = 0; i < LaneCode::held_entries(LaneType::f64); ++i) {
-      const auto fitted = fit_around(f, (i + 0.5) * kPiece, kPiece / 2, kDegree);
-      for (int k = 0; k <= kDegree; ++k) of[k].push_back(fitted[static_cast<size_t>(k)].hi);
-      rest.push_back(fitted[0].lo);
-    }
-  }
-};
-struct Value {
-  V first, more;  // first + more
-};
-Value value_of(const Pieces& at, V near) {  // in [0, kEnd)
-  // The piece's number stands in the last bits of a large number's mantissa.
-  const V number = floor(near * (1 / kPiece)), index = bits(number + 0x1.8p52);
-  const V t = near - (number + 0.5) * kPiece;
-  auto coefficient = [&](const std::vector<double>& table) {
-    return near.code->look_up_held(table, LaneType::f64, index);
-  };
-  V sum = coefficient(at.of[kDegree]);
-  for (int k = kDegree; k-- > 1;) sum = fma(sum, t, coefficient(at.of[k]));
-  return {coefficient(at.of[0]), fma(sum, t, coefficient(at.rest))};
-}
-
 V erf(V x) {
-  static const Pieces kAt(over_operand);
+  static const HeldPieces kAt(over_operand, 0, kPiece, kDegree);
   const V size = abs(x), near = select(size < kEnd, size, kEnd - kPiece / 2);  // of a NaN too
-  const Value at = value_of(kAt, near);
+  const auto at = kAt(near);
   const V value = fma(near, at.first, near * at.more);
   const V inside = select(size < kEnd, select(value < 1, value, 1), 1);
   return select(is_nan(x), x, copysign(inside, x));
@@ -57,11 +32,11 @@ DoubleDouble far_out(DoubleDouble inverse_square) {
   return x * dd::erfcx(x);
 }
 V erfc(V x) {
-  static const Pieces kAt(dd::erfcx);
+  static const HeldPieces kAt(dd::erfcx, 0, kPiece, kDegree);
   constexpr double kNothing = 28;  // from far below on
   static const std::vector<double> kFar = fit_doubles(far_out, 1 / (kNothing * kNothing), 1 / (kEnd * kEnd), 10);
   const V size = abs(x), some = select(size > kNothing, kNothing, size), far = some >= kEnd;
-  const Value at = value_of(kAt, select(some < kEnd, some, 0));
+  const auto at = kAt(select(some < kEnd, some, 0));
   const V smooth = x.code->instead(far, {at.first + at.more}, [&] {
     const V below = select(far, some, kEnd), inverse = from(x, 1) / below;
     const V over = polynomial(inverse * inverse, kFar), quotient = over * inverse;

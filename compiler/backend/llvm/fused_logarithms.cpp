@@ -199,6 +199,8 @@ V acosh_f64(V x) {  // of x - 1 + sqrt(x^2 - 1)
 
 }  // namespace
 
+V fused_log(V x) { return log_e(x); }
+
 void add_fused_logarithms(Spellings& t) {
   t.push_back({.name = "log", .fused_f64 = spell<log_e>});
   t.push_back({.name = "log2", .fused_f64 = spell<log2>});

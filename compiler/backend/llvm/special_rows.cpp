@@ -300,6 +300,8 @@ V zeta(V order, V x) {
 
 }  // namespace
 
+V wide_lgamma(V x) { return lgamma(x); }
+
 void add_special(Spellings& t) {
   t.push_back({.name = "erf", .only_f64 = spell<erf>});
   t.push_back({.name = "erfc", .reals = spell<erfc>});
