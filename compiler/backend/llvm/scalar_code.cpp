@@ -36,6 +36,7 @@ const std::map<std::string_view, Spelling>& spellings() {
     add_fused_error_function(all);
     add_fused_gamma(all);
     add_special(all);
+    add_zeta(all);
     add_bessel(all);
     add_complex(all);
     // A row may be spelled by several families, each for its own dtypes.

@@ -288,19 +288,12 @@ V trigamma(V x) {
   return select(is_nan(x), x, select(plain, value, select(is_infinite(x) & (x < 0), kNan, other)));
 }
 
-V zeta(V order, V x) {
-  if (order.code->known(order) == 2)
-    return select(is_infinite(x), select(x < 0, from(x, kInfinity), kNan), trigamma(x));
-  const V none = order <= 1;
-  return x.code->rarely(!none, {select(order == 1, from(x, kInfinity), kNan)}, [&] {
-    const V operands[] = {order, x};
-    return std::vector<V>{x.code->by_table(*find_scalar("special_zeta"), x.type, operands)};
-  })[0];
-}
-
 }  // namespace
 
 V wide_lgamma(V x) { return lgamma(x); }
+V wide_digamma(V x) { return digamma(x); }
+V wide_trigamma(V x) { return trigamma(x); }
+DoubleDouble bernoulli_number(int k) { return bernoulli(k - 1); }
 
 void add_special(Spellings& t) {
   t.push_back({.name = "erf", .only_f64 = spell<erf>});
@@ -313,7 +306,6 @@ void add_special(Spellings& t) {
   t.push_back({.name = "lgamma", .reals = spell<lgamma>});
   t.push_back({.name = "digamma", .reals = spell<digamma>});
   t.push_back({.name = "trigamma", .reals = spell<trigamma>});
-  t.push_back({.name = "special_zeta", .reals = spell<zeta>});
 }
 
 }  // namespace lenz::native
