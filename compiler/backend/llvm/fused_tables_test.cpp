@@ -15,8 +15,9 @@
 namespace lenz::native {
 namespace {
 
-constexpr std::string_view kRows[] = {"exp", "expm1", "tanh", "log",   "log2",  "log10", "log1p", "sin",
-                                      "cos", "tan",   "atan", "atanh", "asinh", "acosh", "erfc",  "lgamma"};
+constexpr std::string_view kRows[] = {"exp",   "expm1", "tanh", "log",    "log2",    "log10",
+                                      "log1p", "sin",   "cos",  "tan",    "atan",    "atanh",
+                                      "asinh", "acosh", "erfc", "lgamma", "digamma", "trigamma"};
 
 std::vector<double> results(std::string_view name, std::vector<double> in, const CpuTarget& target, int lanes) {
   const RowKernel kernel(*find_scalar(name), Dtype::f64, Dtype::f64, target, lanes);
@@ -50,7 +51,8 @@ TEST(FusedTables, EveryWidthGivesTheSameBits) {
   for (double& x : in) x = std::bit_cast<double>(random());
   for (size_t i = 0; i < in.size(); i += 2)  // half of them near one
     if (std::isfinite(in[i])) in[i] = std::ldexp(in[i], -std::ilogb(in[i]));
-  for (std::string_view name : {"expm1", "tanh", "log1p", "tan", "atan", "atanh", "asinh", "acosh", "erfc", "lgamma"}) {
+  for (std::string_view name :
+       {"expm1", "tanh", "log1p", "tan", "atan", "atanh", "asinh", "acosh", "erfc", "lgamma", "digamma", "trigamma"}) {
     const std::vector<double> one = results(name, in, target, 1);
     for (int lanes : {5, 8, 16}) {
       const std::vector<double> many = results(name, in, target, lanes);
@@ -87,6 +89,10 @@ TEST(FusedTables, HardInputs) {
       {"lgamma",
        dd::lgamma,
        {0x1.fffffffffffffp-1, 0x1.0000000000001p+0, 1.999, 2.001, 8.9999, 9, 0x1p-1070, 1e-9, 1e305, -0.5, -7.25}},
+      {"digamma", dd::digamma, {1.4616321449683623, 0.999999, 1, 2, 8.9999, 9, 1e-9, 0x1p-1000, kMost, -0.5, -7.25}},
+      {"trigamma",
+       [](DoubleDouble x) { return dd::polygamma(1, x); },
+       {0.999999, 1, 2, 8.9999, 9, 1e-9, 0x1p-500, 1e300, -0.5, -7.25}},
       {"acosh", dd::acosh, {0x1.00001dbb4a15dp+0, 0x1.0000000000001p+0, 0x1p499, 0x1p501, kMost}},
   };
   for (const CpuTarget& target : targets()) {
