@@ -69,7 +69,7 @@ V exponent_of(const Parts& x) {
   return (as_float((x.exponent >> 52) + 0x4338000000000000) - 0x1.8p52) * 0x1p52;
 }
 // `more`: what it is besides, over 2^k and times the inverse; `exponents`: added to k.
-V logarithm_of(const Parts& x, const Base& base, std::optional<V> more = {}, std::optional<V> exponents = {}) {
+TwoParts logarithm_in_parts(const Parts& x, const Base& base, std::optional<V> more, std::optional<V> exponents) {
   static const std::vector<double> kTail = fit_doubles(
       [](DoubleDouble f) { return (dd::log1p(f) - f + f * f * DoubleDouble(0.5)) / (f * f * f); }, -0.0325, 0.0325, 7);
   const double factor = base.factor.hi;
@@ -84,7 +84,11 @@ V logarithm_of(const Parts& x, const Base& base, std::optional<V> more = {}, std
   if (!natural) low = fma(f, base.factor.lo, fma(f, factor, -first)) + low;
   if (more) low = fma(-*more, f, *more) + low;
   low = fma(k, base.step.lo * 0x1p-52, base.parts.low(x.part)) + low;
-  return sum + fma(f * f, fma(f, polynomial(f, tail), -0.5 * factor), low);
+  return {sum, fma(f * f, fma(f, polynomial(f, tail), -0.5 * factor), low)};
+}
+V logarithm_of(const Parts& x, const Base& base, std::optional<V> more = {}, std::optional<V> exponents = {}) {
+  const TwoParts value = logarithm_in_parts(x, base, more, exponents);
+  return value.high + value.low;
 }
 // Whether a number lies in [2^-1022, 2^1023): bits in a stretch.
 V is_usual(V x) {
@@ -200,6 +204,11 @@ V acosh_f64(V x) {  // of x - 1 + sqrt(x^2 - 1)
 }  // namespace
 
 V fused_log(V x) { return log_e(x); }
+TwoParts fused_log_in_parts(V x) {
+  const TwoParts value = logarithm_in_parts(parts_of(x), natural_base(), {}, {});
+  const V sum = value.high + value.low;
+  return {sum, lost_by(sum, value.high, value.low)};
+}
 
 void add_fused_logarithms(Spellings& t) {
   t.push_back({.name = "log", .fused_f64 = spell<log_e>});

@@ -70,7 +70,12 @@ class HeldPieces {
 
 // e^x, within a place.
 V fused_exp(V x);
+V fused_expm1(V x);
 V fused_log(V x);
+struct TwoParts {
+  V high, low;
+};
+TwoParts fused_log_in_parts(V x);  // to 2^-60 of it, or of one; of a normal x > 0
 // 2^-gap, of a gap that is not below 0: what rounding takes from the exponent of e counts in full where that is large.
 V fused_fall_of_two(V gap);
 

@@ -1,6 +1,6 @@
-// What registers hold tables for (fused_angles.cpp, fused_logarithms.cpp, fused_powers.cpp; tanh of f32 in
-// fused_rows.cpp). That it is within its accuracy class, special numbers among others, is checked with all rows
-// (scalar_code_test.cpp).
+// What registers hold tables for (fused_angles.cpp, fused_logarithms.cpp, fused_powers.cpp, fused_gamma.cpp and others;
+// tanh of f32 in fused_rows.cpp). That it is within its accuracy class, special numbers among others, is checked with
+// all rows (scalar_code_test.cpp).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -39,6 +39,7 @@ TEST(FusedTables, RegistersHoldTheTables) {
     EXPECT_THAT(module.text(), testing::Not(testing::HasSubstr("masked.gather"))) << name;
   };
   for (std::string_view name : kRows) expect(name, Dtype::f64, 16);
+  for (std::string_view name : {"atan2", "igamma", "igammac"}) expect(name, Dtype::f64, 16);
   for (std::string_view name : {"expm1", "tanh", "sin", "cos", "tan"}) expect(name, Dtype::f32, 32);
 }
 
