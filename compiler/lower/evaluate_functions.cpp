@@ -59,7 +59,6 @@ Item stride(TextRunner& in, Items a) {
 }
 
 Item offset(TextRunner& in, Items a) { return Item::of(Arg::of_dim(in.type(a[0]).offset)); }
-Item is_known(TextRunner& in, Items a) { return Item::of(Arg::of_bool(in.dim(a[0]).is_constant())); }
 Item is_placed(TextRunner& in, Items a) {
   return Item::of(Arg::of_bool(in.lowering().program.buffers[in.buffer(a[0])].placed));
 }
@@ -331,7 +330,6 @@ constexpr Row kRows[] = {
     {"accumulates", 1, accumulates},
     {"temporary", 2, temporary},
     {"offset", 1, offset},
-    {"is_known", 1, is_known},
     {"is_placed", 1, is_placed},
     {"shape_changes", 2, shape_changes},
     {"item_size", 1, item_bytes},

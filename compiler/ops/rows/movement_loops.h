@@ -114,8 +114,11 @@ inline constexpr std::string_view kSliceScatterLoops = LENZ_APART LENZ_SLICE R"(
     %out[$i] = masked(inside, to(%src[replaced($i, $d, $k // $step)], dtype(%out)), %self[$i])
   })";
 inline constexpr std::string_view kDiagonalScatterLoops = LENZ_APART LENZ_DIAGONAL R"(
-  %out[$i] = %self[$i]
-  for $i in shape(%src) { %out[)" LENZ_ON_DIAGONAL("$i") R"(] = %src[$i] })";
+  for $i in shape(%out) {
+    $k = at($i, $a) - $down
+    inside = $k >= 0 and $k == at($i, $b) - $along
+    %out[$i] = masked(inside, to(%src[concat(without($i, [$a, $b]), [$k])], dtype(%out)), %self[$i])
+  })";
 // In the memory of the result, which lies as the operand does but where eager copies that first.
 inline constexpr std::string_view kAsStridedScatterLoops = LENZ_IN_STORAGE("%out") R"(
   if strays(%out, $size, $stride, $from + offset(%out)) { extern() }
@@ -151,7 +154,7 @@ inline constexpr std::string_view kFlipLoops = R"(
 // All elements as one line are two pieces, each as it lies; of open sizes that would be more than is proved.
 inline constexpr std::string_view kRollLoops = R"(
   $n = max(numel(%self), 1)
-  if (len($dims) == 0 or (len($dims) == 1 and rank(%self) == 1)) and is_known($n) {
+  if (len($dims) == 0 or (len($dims) == 1 and rank(%self) == 1)) and is_constant($n) {
     $s = at($shifts, 0) % $n
     for $k < numel(%self) - $s {
       %out[reshaped([$k + $s], [$n], shape(%out))] = %self[reshaped([$k], [$n], shape(%self))]
