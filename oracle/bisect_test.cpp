@@ -413,7 +413,7 @@ const BrokenRow kBrokenRows[] = {
        %b = aten.cos(%bad)
        return %b
      })"},  // one past the end
-    {"aten.roll", "at($j, $d) - at", "at($j, $d) + at", R"(graph @g(%x: f32[7]) {
+    {"aten.roll", "at($j, $d) - at", "at($j, $d) + at", R"(graph @g(%x: f32[7, 3]) {
        %a = aten.sin(%x)
        %bad = aten.roll(%a, [2], [0])
        %b = aten.exp(%bad)
@@ -522,7 +522,7 @@ TEST(Bisect, FindsTheFirstOfTwoWrongLowerings) {
   std::string roll = replaced(t.row("aten.roll").lowering.body, "at($j, $d) - at", "at($j, $d) + at");
   t.row("aten.flip").lowering.body = flip;
   t.row("aten.roll").lowering.body = roll;
-  auto graph = parse_graph(R"(graph @g(%x: f32[7]) {
+  auto graph = parse_graph(R"(graph @g(%x: f32[7, 3]) {
     %a = aten.roll(%x, [2], [0])
     %b = aten.flip(%a, [0])
     return %b
@@ -548,16 +548,16 @@ TEST(Bisect, ControlFlowIsOneNode) {
   OpDef& row = t.row("aten.roll");
   std::string text = replaced(row.lowering.body, "at($j, $d) - at", "at($j, $d) + at");
   row.lowering.body = text;
-  auto graph = parse_graph(R"(graph @g(%p: bool[] init ones, %x: f32[5]) {
+  auto graph = parse_graph(R"(graph @g(%p: bool[] init ones, %x: f32[5, 3]) {
     %a = aten.sin(%x)
     %b = lenz.cond(%p, @one, @other, [%a])
     return %b
   }
-  graph @one(%x: f32[5]) {
+  graph @one(%x: f32[5, 3]) {
     %a = aten.roll(%x, [2], [0])
     return %a
   }
-  graph @other(%x: f32[5]) {
+  graph @other(%x: f32[5, 3]) {
     %a = aten.cos(%x)
     return %a
   })",

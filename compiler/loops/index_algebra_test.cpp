@@ -364,9 +364,10 @@ TEST(IndexAlgebra, Partitions) {
     std::vector<Dim> dims = f.dims(index);
     return Piece{std::move(s), DimVec(std::span<const Dim>(dims))};
   };
-  auto covers = [&](std::vector<Piece> pieces, std::initializer_list<std::string_view> sizes) {
+  auto covers = [&](std::vector<Piece> pieces, std::initializer_list<std::string_view> sizes,
+                    std::span<const DimVec> radices = {}) {
     std::vector<Dim> dims = f.dims(sizes);
-    return partition(pieces, dims, f.facts);
+    return partition(pieces, dims, f.facts, radices);
   };
   EXPECT_TRUE(covers({piece({{"i0", "s0"}, {"i1", "s1"}}, {"i1", "s0 - 1 - i0"})}, {"s1", "s0"}));
   EXPECT_FALSE(covers({piece({{"i0", "s0"}, {"i1", "s1"}}, {"i1", "i0"})}, {"s1", "s0 + 1"}));
@@ -377,6 +378,14 @@ TEST(IndexAlgebra, Partitions) {
                      {"s0 + s1 + 1"}));
   EXPECT_FALSE(covers({piece({{"i0", "s0"}}, {"i0"}), piece({{"i0", "s1"}}, {"i0 + s0 - 1"})}, {"s0 + s1"}));
   EXPECT_TRUE(covers({piece({{"i0", "s0"}}, {"2*i0"}), piece({{"i0", "s0"}}, {"2*i0 + 1"})}, {"2*s0"}));
+  // Two parts of a line that meet inside of a row: no coordinate tells them apart, their number does.
+  const DimVec radix{4, 1};
+  const auto line = [&](std::string_view second) {
+    return covers({piece({{"i0", "5"}}, {"i0//4", "i0%4"}), piece({{"i0", second}}, {"(i0 + 5)//4", "(i0 + 5)%4"})},
+                  {"3", "4"}, std::span(&radix, 1));
+  };
+  EXPECT_TRUE(line("7"));
+  EXPECT_FALSE(line("6"));
   f.fact("s0 >= 5");
   EXPECT_TRUE(covers({piece({{"i0", "s0"}}, {"i0"}, "i0 < 5"), piece({{"i0", "s0"}}, {"i0"}, "i0 >= 5")}, {"s0"}));
   EXPECT_FALSE(covers({piece({{"i0", "s0"}}, {"i0"}, "i0 < 5"), piece({{"i0", "s0"}}, {"i0"}, "i0 > 5")}, {"s0"}));

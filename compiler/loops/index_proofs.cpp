@@ -281,6 +281,24 @@ bool disjoint(const IndexSpace& a, std::span<const Dim> index_a, const IndexSpac
   return false;
 }
 
+namespace {
+// Where the digits of one number stand at all of the coordinates, that number tells pieces apart which rows share.
+std::optional<Dim> number_of(std::span<const Dim> index, const DimVec& radix) {
+  if (index.size() < 2 || radix.size() != index.size()) return std::nullopt;
+  Dim number = 0;
+  for (size_t d = 0; d < index.size(); ++d) number += index[d] * radix[d];
+  return number;
+}
+
+bool disjoint(const Piece& a, const Piece& b, std::span<const DimVec> radices) {
+  if (disjoint(a.space, a.index, b.space, b.index)) return true;
+  return std::ranges::any_of(radices, [&](const DimVec& radix) {
+    const auto x = number_of(a.index, radix), y = number_of(b.index, radix);
+    return x && y && disjoint(a.space, std::span(&*x, 1), b.space, std::span(&*y, 1));
+  });
+}
+}  // namespace
+
 bool partition(std::span<const Piece> pieces, std::span<const Dim> sizes, const Facts& facts,
                std::span<const DimVec> radices) {
   if (pieces.size() > kMostPieces) return false;
@@ -295,7 +313,7 @@ bool partition(std::span<const Piece> pieces, std::span<const Dim> sizes, const 
     if (total != elements && !facts.proves(eq(total, elements))) return false;
     for (size_t i = 0; i < pieces.size(); ++i)
       for (size_t k = i + 1; k < pieces.size(); ++k)
-        if (!disjoint(pieces[i].space, pieces[i].index, pieces[k].space, pieces[k].index)) return false;
+        if (!disjoint(pieces[i], pieces[k], radices)) return false;
     return true;
   } catch (const UserError&) {
     return false;

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstring>
 #include <limits>
+#include <memory>
 #include <numeric>
 #include <span>
 #include <type_traits>
@@ -90,6 +91,7 @@ class NarrowItem {
   NarrowItem() = default;
   NarrowItem(Key key, int64_t from)
       : both_(uint64_t{static_cast<uint32_t>(key) ^ kSign} << 32 | static_cast<uint32_t>(from)) {}
+  static NarrowItem of_bits(uint32_t bits, int64_t from) { return NarrowItem(static_cast<Key>(bits ^ kSign), from); }
   Key key() const { return static_cast<Key>(bits() ^ kSign); }
   uint32_t bits() const { return static_cast<uint32_t>(both_ >> 32); }
   int64_t from() const { return static_cast<uint32_t>(both_); }
@@ -97,7 +99,7 @@ class NarrowItem {
 
  private:
   static constexpr uint32_t kSign = uint32_t{1} << 31;
-  uint64_t both_ = 0;
+  uint64_t both_;
 };
 
 // Lines beside each other, by where they begin.
@@ -114,7 +116,9 @@ struct Lines {
 template <class Item>
 struct Room {
   std::vector<Item> items, others;
-  std::vector<typename Item::Key> keys;  // of each of the lines, one behind another
+  std::vector<typename Item::Key> keys;              // of each of the lines, one behind another
+  std::unique_ptr<NarrowItem[]> heads, other_heads;  // of as many as the first line's that asked for them
+  bool by_heads = false;                             // the order of the line stands in heads
 };
 
 // The keys of lines, in the order that is wanted.
@@ -178,39 +182,106 @@ void read_keys(Dtype dtype, const Lines& lines, int64_t* to) {
   }
 }
 
-// By the keys' bytes, from the least to the greatest; equal ones keep their order. Bytes that all have alike are left
-// out, and of long keys all but the first four that differ: what these leave alike is sorted by the others. Gives where
-// the sorted ones lie, in `items` or in `others`.
-template <class Item>
-std::span<Item> sort_by_bytes(std::span<Item> items, std::span<Item> others) {
-  constexpr int kDigits = 4;
-  uint64_t differ = 0;
-  for (const Item& i : items) differ |= i.bits() ^ items[0].bits();
-  const int rest = std::max(0, static_cast<int>(std::bit_width(differ)) - 8 * kDigits);
-  auto digit = [&](const Item& i, size_t d) {
-    return static_cast<size_t>(i.bits() >> (rest + 8 * static_cast<int>(d))) & 255;
-  };
-  std::array<std::array<size_t, 256>, kDigits> counts{};
-  for (const Item& i : items)
-    for (size_t d = 0; d < kDigits; ++d) ++counts[d][digit(i, d)];
-  std::span<Item> from = items, to = others;
-  for (size_t d = 0; d < kDigits; ++d) {
-    std::array<size_t, 256>& next = counts[d];
-    if (next[digit(from[0], d)] == items.size()) continue;
-    std::exclusive_scan(next.begin(), next.end(), next.begin(), size_t{0});
-    for (const Item& i : from) to[next[digit(i, d)]++] = i;
-    std::swap(from, to);
-  }
-  for (size_t first = 0, end = 0; rest > 0 && first < from.size(); first = end) {
-    while (end < from.size() && from[end].bits() >> rest == from[first].bits() >> rest) ++end;
-    const std::span<Item> alike = from.subspan(first, end - first);
-    if (alike.size() < kMany * sizeof(uint64_t)) {
-      if (alike.size() > 1) std::ranges::sort(alike, std::less<>());
-    } else if (auto made = sort_by_bytes(alike, to.subspan(first, end - first)); made.data() != alike.data()) {
-      std::ranges::copy(made, alike.begin());
+// The digits of a key, the lowest first: the bits from some on. A digit that is not there is 0.
+struct Digits {
+  static constexpr int kBits = 11, kMost = 3;  // counts of so many stay in the first cache
+  std::array<int, kMost> begins{};
+  std::array<uint32_t, kMost> masks{};
+  int count = 0;
+
+  Digits(int first, int bits) : count((bits + kBits - 1) / kBits) {
+    for (int end = first + bits, d = count; d-- > 0; end -= kBits) {
+      begins[static_cast<size_t>(d)] = std::max(first, end - kBits);
+      masks[static_cast<size_t>(d)] = (uint32_t{1} << (end - std::max(first, end - kBits))) - 1;
     }
   }
-  return from;
+};
+using Counts = std::array<uint32_t, size_t{1} << Digits::kBits>;
+
+// From the least key to the greatest, of items that item(i) gives in the order of equal ones, by so many bits of
+// theirs: where the sorted ones lie, `to` or the `other`. Roughly: what is left alike in the bits below `rest` is not
+// in order.
+template <class ItemAt>
+std::span<NarrowItem> sort_many(const ItemAt& item, int bits, bool roughly, std::span<NarrowItem> to,
+                                std::span<NarrowItem> other, int& rest) {
+  const size_t count = to.size();
+  Digits digits(0, bits);
+  std::array<Counts, Digits::kMost> counts;
+  for (int d = 0; d < digits.count; ++d) counts[static_cast<size_t>(d)].fill(0);
+  auto count_digits = [&](auto n) {
+    const Digits own = digits;
+    for (size_t i = 0; i < count; ++i)
+      for (size_t d = 0; d < n; ++d) ++counts[d][item(i).bits() >> own.begins[d] & own.masks[d]];
+  };
+  if (digits.count == 3)
+    count_digits(std::integral_constant<size_t, 3>());
+  else if (digits.count == 2)
+    count_digits(std::integral_constant<size_t, 2>());
+  else
+    count_digits(std::integral_constant<size_t, 1>());
+  // Of keys that are drawn evenly fewer digits leave few alike.
+  size_t first = 0;
+  if (const Counts& top = counts[2]; roughly && digits.count == 3 && count < size_t{1} << 2 * Digits::kBits &&
+                                     *std::ranges::max_element(top) * (top.size() / 8) < count + top.size())
+    first = 1;
+  rest = digits.begins[first];
+  bool begun = false;
+  for (size_t d = first; d < static_cast<size_t>(digits.count); ++d) {
+    Counts& next = counts[d];
+    const int begins = digits.begins[d];
+    const uint32_t mask = digits.masks[d];
+    const bool alike = next[item(0).bits() >> begins & mask] == count,
+               last = d + 1 == static_cast<size_t>(digits.count);
+    if (alike && (begun || !last)) continue;
+    std::exclusive_scan(next.begin(), next.end(), next.begin(), uint32_t{0});
+    auto put = [&](const NarrowItem& i) { to[next[i.bits() >> begins & mask]++] = i; };
+    if (!begun)
+      for (size_t i = 0; i < count; ++i) put(item(i));
+    else
+      for (const NarrowItem& i : other) put(i);
+    begun = true;
+    std::swap(to, other);
+  }
+  return other;
+}
+
+// Long keys, those at some places or all: by the first bits that differ, then what these leave alike by the others.
+void sort_by_heads(std::span<const int64_t> keys, const std::vector<int64_t>* places, std::span<NarrowItem> items,
+                   std::span<NarrowItem> others) {
+  auto bits = [&](int64_t from) { return WideItem(keys[static_cast<size_t>(from)], 0).bits(); };
+  auto all = [&](const auto& place) {
+    uint64_t differ = 0;
+    for (size_t i = 0; i < items.size(); ++i) differ |= bits(place(i)) ^ bits(place(0));
+    const int width = static_cast<int>(std::bit_width(differ)), behind = std::max(0, width - 32);
+    auto item = [&](size_t i) {
+      return NarrowItem::of_bits(static_cast<uint32_t>(bits(place(i)) >> behind), place(i));
+    };
+    int rest = 0;
+    const auto made = sort_many(item, std::max(width - behind, 1), behind > 0, others, items, rest);
+    if (made.data() != items.data()) std::ranges::copy(made, items.begin());
+    return std::pair(rest, behind + rest > 0);
+  };
+  const auto [rest, open] =
+      places ? all([&](size_t i) { return (*places)[i]; }) : all([](size_t i) { return static_cast<int64_t>(i); });
+  if (!open) return;
+  auto before = [&](const NarrowItem& a, const NarrowItem& b) {
+    if (a.bits() != b.bits()) return a.bits() < b.bits();
+    const uint64_t x = bits(a.from()), y = bits(b.from());
+    return x != y ? x < y : a.from() < b.from();
+  };
+  for (size_t i = 1; i < items.size(); ++i) {
+    if ((items[i].bits() ^ items[i - 1].bits()) >> rest != 0) continue;
+    const size_t begin = i - 1;
+    while (++i < items.size() && (items[i].bits() ^ items[begin].bits()) >> rest == 0) continue;
+    const std::span<NarrowItem> alike = items.subspan(begin, i - begin);
+    if (alike.size() < kMany * sizeof(uint64_t)) {
+      if (!std::ranges::is_sorted(alike, before)) std::ranges::sort(alike, before);
+    } else {
+      std::vector<int64_t> own;
+      for (const NarrowItem& one : alike) own.push_back(one.from());
+      sort_by_heads(keys, &own, alike, others.subspan(begin, alike.size()));
+    }
+  }
 }
 
 // A short line: each item's place is the number of those before it. The compiler compares vectors of them.
@@ -295,11 +366,26 @@ void first_in_order(std::span<const typename Item::Key> keys, const Wanted& want
   if (count * kFewOfMany <= keys.size()) return few_in_order(keys, count, items);
   if constexpr (std::is_same_v<Item, NarrowItem>)
     if (keys.size() <= kShort) return sort_by_counts(keys, items);
+  const bool many = keys.size() >= kMany * wanted.key_bytes && keys.size() <= NarrowItem::kMost;
+  if constexpr (std::is_same_v<Item, WideItem>)
+    if (many) {
+      room.by_heads = true;
+      for (auto* memory : {&room.heads, &room.other_heads})
+        if (!*memory) *memory = std::make_unique_for_overwrite<NarrowItem[]>(keys.size());
+      return sort_by_heads(keys, nullptr, {room.heads.get(), keys.size()}, {room.other_heads.get(), keys.size()});
+    }
+  if (many) {
+    if constexpr (std::is_same_v<Item, NarrowItem>) {
+      items.resize(keys.size());
+      room.others.resize(keys.size());
+      int rest = 0;
+      auto item = [&](size_t i) { return NarrowItem(keys[i], static_cast<int64_t>(i)); };
+      if (sort_many(item, 32, false, room.others, items, rest).data() != items.data()) std::swap(items, room.others);
+      return;
+    }
+  }
   make_items(keys, items);
-  if (keys.size() >= kMany * wanted.key_bytes) {
-    room.others.resize(items.size());
-    if (sort_by_bytes<Item>(items, room.others).data() != items.data()) std::swap(items, room.others);
-  } else if (count < keys.size()) {
+  if (count < keys.size()) {
     put_in_place<Item>(items, count);
     std::ranges::sort(items.begin(), items.begin() + static_cast<ptrdiff_t>(count), std::less<>());
   } else {
@@ -375,26 +461,32 @@ void sort_in(const Tensor& keys, Tensor values, Tensor indices, uint32_t dim, bo
   const int64_t value_step = values ? step(values) * values.item_bytes() : 0;
   const int64_t index_step = indices ? step(indices) * indices.item_bytes() : 0;
   std::vector<Room<Item>> rooms(static_cast<size_t>(pool.workers()));
+  auto store = [&](const Lines& from, size_t number, const Ints& at, const auto* items) {
+    auto put = [&]<class T>(T) {
+      std::byte* to = values.element(values.address(at));
+      for (int64_t i = 0; i < of_values; ++i)
+        std::memcpy(to + i * value_step, from.at(number, items[i].from()), sizeof(T));
+    };
+    if (of_values > 0) of_bytes(keys.item_bytes(), put);
+    std::byte* to = of_indices > 0 ? indices.element(indices.address(at)) : nullptr;
+    for (int64_t i = 0, count = of_indices, step = index_step; i < count; ++i) {
+      const int64_t place = items[i].from();
+      std::memcpy(to + i * step, &place, sizeof place);
+    }
+  };
   // One of the lines in the worker's room.
   auto line = [&](const Lines& from, size_t number, const Ints& at, Room<Item>& own) {
     const std::span keys_of_line =
         std::span(own.keys).subspan(number * static_cast<size_t>(length), static_cast<size_t>(length));
+    own.by_heads = false;
     if (places.empty())
       first_in_order<Item>(keys_of_line, wanted, own);
     else
       at_places<Item>(keys_of_line, wanted, own);
-    const std::vector<Item>& items = own.items;
-    auto put = [&]<class T>(T) {
-      std::byte* to = values.element(values.address(at));
-      for (int64_t i = 0; i < of_values; ++i)
-        std::memcpy(to + i * value_step, from.at(number, items[static_cast<size_t>(i)].from()), sizeof(T));
-    };
-    if (of_values > 0) of_bytes(keys.item_bytes(), put);
-    std::byte* to = of_indices > 0 ? indices.element(indices.address(at)) : nullptr;
-    for (int64_t i = 0; i < of_indices; ++i) {
-      const int64_t place = items[static_cast<size_t>(i)].from();
-      std::memcpy(to + i * index_step, &place, sizeof place);
-    }
+    if (own.by_heads)
+      store(from, number, at, own.heads.get());
+    else
+      store(from, number, at, own.items.data());
   };
   const int64_t count = lines.numel(), pieces = length * count < 4096 ? 1 : std::min(count, pool.workers() * kPieces);
   const int64_t at_once = lines_at_once(lines, step(keys), length);

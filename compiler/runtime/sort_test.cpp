@@ -48,6 +48,34 @@ TEST(Sort, EveryDtypeIsInOrderAndEqualOnesStay) {
       }
 }
 
+// Keys as if drawn: evenly, of which few bits tell nearly all apart, and not; many of them equal, or but for the last
+// bits.
+TEST(Sort, ManyLongKeys) {
+  const auto pool = make_pool(1);
+  constexpr int64_t kCount = 20000;
+  for (const auto& [shift, mask] :
+       {std::pair(0, ~uint64_t{0}), std::pair(30, ~uint64_t{0}), std::pair(0, uint64_t{7}),
+        std::pair(40, uint64_t{0xff00000000000003}), std::pair(12, uint64_t{0xfff00000003})})
+    for (const Dtype dtype : {Dtype::i64, Dtype::f64})
+      for (const bool descending : {false, true}) {
+        Tensor keys(dtype, {kCount}), values(dtype, {kCount}), places(Dtype::i64, {kCount});
+        uint64_t drawn = 1;
+        for (int64_t i = 0; i < kCount; ++i) {
+          drawn = drawn * 6364136223846793005 + 1442695040888963407;
+          const auto key = static_cast<int64_t>((drawn >> shift) & mask);
+          keys.put(i, dtype == Dtype::i64 ? ScalarValue(key) : ScalarValue(static_cast<double>(key) * 0x1p-40));
+        }
+        sort_lines(keys, values, places, 0, descending, *pool);
+        for (int64_t i = 1; i < kCount; ++i) {
+          const int64_t p = places.get(loops::Ints{i - 1}).integer(), q = places.get(loops::Ints{i}).integer();
+          const ScalarValue earlier = keys.at(p), later = keys.at(q);
+          ASSERT_FALSE(descending ? before(earlier, later) : before(later, earlier)) << shift << " " << i;
+          ASSERT_TRUE(before(earlier, later) || before(later, earlier) || p < q) << shift << " " << i;
+          ASSERT_FALSE(before(values.at(i), later) || before(later, values.at(i)));
+        }
+      }
+}
+
 // What the first bytes that differ leave alike: many and few of them, in order and out of it.
 TEST(Sort, LongKeysDifferInTheirLastBytesToo) {
   const auto pool = make_pool(1);

@@ -1,17 +1,18 @@
 #include "compiler/scalar/quick_functions.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <iterator>
 #include <limits>
+
+#include "compiler/scalar/quick_logarithm.h"
 
 namespace lenz::quick {
 
 namespace {
 constexpr double kAskTheReference = std::numeric_limits<double>::quiet_NaN();
 constexpr double kHalfLog2Pi = 0.91893853320467274178;
-constexpr double kBernoulli[] = {1. / 6,       -1. / 30, 1. / 42,      -1. / 30,     5. / 66,
-                                 -691. / 2730, 7. / 6,   -3617. / 510, 43867. / 798, -174611. / 330};
 constexpr int kMostTerms = 20000;  // what wants more is left to the reference
 
 double log_gamma(double x) {
@@ -80,6 +81,51 @@ bool are_plain(double a, double x) {
 }
 // What is left of one by what is nearly one has lost its places.
 double rest_of_one(double part) { return part > 0.999 ? kAskTheReference : 1 - part; }
+
+// The Hurwitz zeta function by Euler and Maclaurin: terms up to some q + n, then the integral and corrections from
+// there.
+
+// B_2k / (2k)!
+constexpr double kCorrections[] = {1. / 12,
+                                   -1. / 720,
+                                   1. / 30240,
+                                   -1. / 1209600,
+                                   1. / 47900160,
+                                   -691. / 1307674368000,
+                                   1. / 74724249600,
+                                   -3617. / 10670622842880000,
+                                   43867. / 5109094217170944000,
+                                   -174611. / 802857662698291200000.,
+                                   77683. / 14101100039391805440000.,
+                                   -236364091. / 1693824136731743669452800000.};
+
+// (q + lo)^-s, of a lo that rounding left.
+double power_of(DoubleDouble q, double s) { return std::pow(q.hi, -s) * (1 - s * q.lo / q.hi); }
+
+// Of s > 1.
+double zeta_of_positive(double s, double q) {
+  Sum sum;
+  DoubleDouble at = q;
+  const double far = std::max(9.0, 0.6 * (s + 22));
+  for (int n = 1; at.hi < far; at = dd::two_sum(q, n++)) {
+    const double term = power_of(at, s);
+    sum.add(term);
+    // The rest is this term and an integral from it on at most.
+    if (term * (1 + at.hi / (s - 1)) <= sum.high * 0x1p-56) return sum.value();
+  }
+  const double power = power_of(at, s);
+  const double inverse = 1 / at.hi, square = inverse * inverse;
+  sum.add(power * at.hi / (s - 1));
+  sum.add(power / 2);
+  double factor = s * power * inverse, rest = 0;
+  for (size_t k = 1; k <= std::size(kCorrections); ++k) {
+    const double term = kCorrections[k - 1] * factor;
+    rest += term;
+    if (std::fabs(term) <= sum.high * 0x1p-56) break;
+    factor *= (s + (2. * k - 1)) * (s + 2. * k) * square;
+  }
+  return sum.high + (sum.low + rest);
+}
 }  // namespace
 
 double igamma(double a, double x) {
@@ -93,31 +139,22 @@ double igammac(double a, double x) {
   return x > a + 1 ? upper_fraction(a, x) : rest_of_one(lower_series(a, x));
 }
 
-// Euler-Maclaurin: terms up to some q + n, then the integral and corrections from there.
 double zeta(double s, double q) {
   if (!(s > 1 && s < 1e4 && q > 0 && q < 0x1p100)) return kAskTheReference;
-  double sum = 0;
-  for (const double far = std::max(12.0, 0.6 * (s + 20)); q < far; ++q) {
-    const double term = std::pow(q, -s);
-    sum += term;
-    if (term <= sum * 0x1p-54) return sum;
-  }
-  const double power = std::pow(q, -s), inverse_square = 1 / (q * q);
-  sum += std::pow(q, 1 - s) / (s - 1) + power / 2;
-  double factor = s * power / q, factorial = 2;
-  for (int k = 1; k <= static_cast<int>(std::size(kBernoulli)); ++k) {
-    const double term = kBernoulli[k - 1] / factorial * factor;
-    sum += term;
-    if (std::fabs(term) <= sum * 0x1p-54) break;
-    factor *= (s + 2 * k - 1) * (s + 2 * k) * inverse_square;
-    factorial *= (2. * k + 1) * (2. * k + 2);
-  }
-  return sum;
+  const double value = zeta_of_positive(s, q);
+  if (value > 0x1p-940) return value;
+  return std::pow(q, 1 - s) == 0 ? 0 : kAskTheReference;  // powers underflow before the integral does
 }
 
 double polygamma(double n, double x) {
   if (!(n >= 1 && n <= 100)) return kAskTheReference;
-  const double size = std::tgamma(n + 1) * zeta(n + 1, x);
+  static const auto kFactorials = [] {
+    std::array<double, 101> all{};
+    DoubleDouble product = 1;
+    for (int i = 1; i <= 100; ++i) all[static_cast<size_t>(i)] = (product = product * DoubleDouble(i)).hi;
+    return all;
+  }();
+  const double size = kFactorials[static_cast<size_t>(n)] * zeta(n + 1, x);
   return std::fmod(n, 2) != 0 ? size : -size;
 }
 

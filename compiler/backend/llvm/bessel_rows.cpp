@@ -237,7 +237,7 @@ V airy_ai(V x) {
   value = unless(below, value, [&] { return airy_below(select(below, -x, 16)); });
   value = unless(beyond, value, [&] {
     const V far[] = {select(beyond, x, 0)};
-    return x.code->by_table(*find_scalar(kPartlyCalled), x.type, far);
+    return x.code->by_table(*find_scalar("special_airy_ai"), x.type, far);
   });
   return select(is_nan(x), x, select(is_finite(x), value, kNan));
 }

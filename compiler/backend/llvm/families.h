@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "compiler/backend/llvm/lane_code.h"
+#include "compiler/scalar/double_double.h"
 #include "compiler/scalar/scalar.h"
 
 namespace lenz::native {
@@ -88,8 +89,12 @@ void add_fused_logarithms(Spellings& table);
 void add_fused_powers(Spellings& table);
 void add_fused_angles(Spellings& table);
 void add_fused_arcs(Spellings& table);
+void add_fused_arc_tangents(Spellings& table);
 void add_fused_error_function(Spellings& table);
+void add_fused_gamma(Spellings& table);
+void add_fused_incomplete_gamma(Spellings& table);
 void add_special(Spellings& table);
+void add_zeta(Spellings& table);
 void add_bessel(Spellings& table);
 void add_complex(Spellings& table);
 
@@ -110,6 +115,11 @@ struct Fraction {
 };
 Fraction frexp(V x);
 V least_of(V like);  // the least integer
+V wide_lgamma(V x);  // in more digits, of any
+V wide_digamma(V x);
+V wide_trigamma(V x);
+V best_trigamma(V x);
+DoubleDouble bernoulli_number(int k);  // B_2k, k from 1 to 12
 // What f gives, and 0 where that underflows to nothing: underflow takes some processors many times as long as f.
 template <class F>
 V unless_nothing(V x, V nothing, F f) {

@@ -1,14 +1,15 @@
-// The error function of f64 where a fused multiply-add is an instruction: erf(x) / x, which is even and smooth, in
-// sixteen pieces whose coefficients registers hold.
+// The error function of f64 where a fused multiply-add is an instruction: erf(x) / x, which is even and smooth, and
+// what erf lacks to one, e^(-x^2) times what is smooth; in sixteen pieces whose coefficients registers hold.
 #include "compiler/backend/llvm/families.h"
 #include "compiler/backend/llvm/fit.h"
+#include "compiler/backend/llvm/fused_tables.h"
 #include "compiler/scalar/special_functions.h"
 
 namespace lenz::native {
 
 namespace {
 
-constexpr double kPiece = 0.375, kEnd = 16 * kPiece;  // from 5.93 on it is one
+constexpr double kPiece = 0.375, kEnd = 16 * kPiece;  // from 5.93 on the error function is one
 constexpr int kDegree = 13;
 
 DoubleDouble over_operand(DoubleDouble x) {
@@ -16,34 +17,41 @@ DoubleDouble over_operand(DoubleDouble x) {
   return x.hi == 0 ? kAtZero : dd::erf(x) / x;
 }
 
-struct Coefficients {
-  std::vector<double> of[kDegree + 1], rest;
-  Coefficients() {
-    for (int i = 0; i < LaneCode::held_entries(LaneType::f64); ++i) {
-      const auto fitted = fit_around(over_operand, (i + 0.5) * kPiece, kPiece / 2, kDegree);
-      for (int k = 0; k <= kDegree; ++k) of[k].push_back(fitted[static_cast<size_t>(k)].hi);
-      rest.push_back(fitted[0].lo);
-    }
-  }
-};
-
 V erf(V x) {
-  static const Coefficients kAt;
-  LaneCode& code = *x.code;
+  static const HeldPieces kAt(over_operand, 0, kPiece, kDegree);
   const V size = abs(x), near = select(size < kEnd, size, kEnd - kPiece / 2);  // of a NaN too
-  // The piece's number stands in the last bits of a large number's mantissa.
-  const V number = floor(near * (1 / kPiece)), index = bits(number + 0x1.8p52);
-  const V t = near - (number + 0.5) * kPiece;
-  auto coefficient = [&](const std::vector<double>& table) { return code.look_up_held(table, LaneType::f64, index); };
-  V sum = coefficient(kAt.of[kDegree]);
-  for (int k = kDegree; k-- > 1;) sum = fma(sum, t, coefficient(kAt.of[k]));
-  const V value = fma(near, coefficient(kAt.of[0]), near * fma(sum, t, coefficient(kAt.rest)));
+  const auto at = kAt(near);
+  const V value = fma(near, at.first, near * at.more);
   const V inside = select(size < kEnd, select(value < 1, value, 1), 1);
   return select(is_nan(x), x, copysign(inside, x));
 }
 
+// x e^(x^2) erfc(x), by 1 / x^2.
+DoubleDouble far_out(DoubleDouble inverse_square) {
+  const DoubleDouble x = DoubleDouble(1) / dd::sqrt(inverse_square);
+  return x * dd::erfcx(x);
+}
+V erfc(V x) {
+  static const HeldPieces kAt(dd::erfcx, 0, kPiece, kDegree);
+  constexpr double kNothing = 28;  // from far below on
+  static const std::vector<double> kFar = fit_doubles(far_out, 1 / (kNothing * kNothing), 1 / (kEnd * kEnd), 10);
+  const V size = abs(x), some = select(size > kNothing, kNothing, size), far = some >= kEnd;
+  const auto at = kAt(select(some < kEnd, some, 0));
+  const V smooth = x.code->instead(far, {at.first + at.more}, [&] {
+    const V below = select(far, some, kEnd), inverse = from(x, 1) / below;
+    const V over = polynomial(inverse * inverse, kFar), quotient = over * inverse;
+    return std::vector<V>{select(far, fma(inverse, fma(-below, quotient, over), quotient), at.first + at.more)};
+  })[0];
+  const V square = some * some, power = fused_exp(-square);
+  const V above = power * fma(smooth, -fma(some, some, -square), smooth);
+  return select(x < 0, 2 - above, above);  // of a NaN the exponential is one
+}
+
 }  // namespace
 
-void add_fused_error_function(Spellings& t) { t.push_back({.name = "erf", .fused_f64 = spell<erf>}); }
+void add_fused_error_function(Spellings& t) {
+  t.push_back({.name = "erf", .fused_f64 = spell<erf>});
+  t.push_back({.name = "erfc", .fused_f64 = spell<erfc>});
+}
 
 }  // namespace lenz::native

@@ -101,6 +101,7 @@ V hyperbolic_f64(V x) {
 }  // namespace
 
 V fused_exp(V x) { return exp(x); }
+V fused_expm1(V x) { return expm1_row(x); }
 V fused_fall_of_two(V gap) {
   const DoubleDouble ln2 = exponents_of(gap.type).ln2;
   const V inside = at_most(gap, 1200), x = inside * -ln2.hi;  // nothing is left there

@@ -6,6 +6,7 @@
 #include <functional>
 #include <vector>
 
+#include "compiler/backend/llvm/fit.h"
 #include "compiler/backend/llvm/lane_code.h"
 #include "compiler/scalar/double_double.h"
 
@@ -35,8 +36,46 @@ class HeldTable {
   std::vector<double> high_, low_;
 };
 
+// A smooth function of f64 in as many pieces as tables have entries, from `low` on, each of so much.
+class HeldPieces {
+ public:
+  HeldPieces(DoubleDouble (*f)(DoubleDouble), double low, double piece, int degree)
+      : low_(low), piece_(piece), of_(static_cast<size_t>(degree) + 1) {
+    for (int i = 0; i < LaneCode::held_entries(LaneType::f64); ++i) {
+      const auto fitted = fit_around(f, low + (i + 0.5) * piece, piece / 2, degree);
+      for (size_t k = 0; k < of_.size(); ++k) of_[k].push_back(fitted[k].hi);
+      rest_.push_back(fitted[0].lo);
+    }
+  }
+  struct Value {
+    V first, more;  // first + more
+  };
+  Value operator()(V x) const {
+    // The piece's number stands in the last bits of a large number's mantissa.
+    const V beyond = low_ == 0 ? x : x - low_, number = floor(beyond * (1 / piece_)), index = bits(number + 0x1.8p52);
+    const V t = beyond - (number + 0.5) * piece_;
+    auto coefficient = [&](const std::vector<double>& table) {
+      return x.code->look_up_held(table, LaneType::f64, index);
+    };
+    V sum = coefficient(of_.back());
+    for (size_t k = of_.size() - 1; k-- > 1;) sum = fma(sum, t, coefficient(of_[k]));
+    return {coefficient(of_[0]), fma(sum, t, coefficient(rest_))};
+  }
+
+ private:
+  double low_, piece_;
+  std::vector<std::vector<double>> of_;
+  std::vector<double> rest_;
+};
+
 // e^x, within a place.
 V fused_exp(V x);
+V fused_expm1(V x);
+V fused_log(V x);
+struct TwoParts {
+  V high, low;
+};
+TwoParts fused_log_in_parts(V x);  // to 2^-60 of it, or of one; of a normal x > 0
 // 2^-gap, of a gap that is not below 0: what rounding takes from the exponent of e counts in full where that is large.
 V fused_fall_of_two(V gap);
 

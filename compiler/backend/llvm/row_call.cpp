@@ -1,8 +1,10 @@
 #include "compiler/backend/llvm/row_call.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "compiler/backend/llvm/scalar_code.h"
+#include "compiler/scalar/quick_functions.h"
 
 namespace lenz::native {
 
@@ -25,7 +27,7 @@ void evaluate_row(const ScalarRow* row, int32_t compute, int64_t lanes, const vo
                   void* result) {
   const auto dtype = static_cast<Dtype>(compute);
   const void* const arrays[] = {a, b, c};
-  const auto quick = dtype == Dtype::f64 ? nullptr : row->quick;
+  const auto quick = dtype == Dtype::f64 ? quick::of_f64(row->quick) : row->quick;
   for (int64_t i = 0; i < lanes; ++i) {
     ScalarValue operands[3];
     for (int k = 0; k < row->arity; ++k) operands[k] = read(operand_dtype(*row, dtype, k), arrays[k], i);
@@ -42,7 +44,8 @@ void evaluate_row(const ScalarRow* row, int32_t compute, int64_t lanes, const vo
 void define_row_calls(Jit& jit) {
   jit.define(kRowFunction, reinterpret_cast<const void*>(&evaluate_row));
   for (const ScalarRow& row : scalar_table())
-    if (is_called(row, Dtype::f64) || row.name == kPartlyCalled) jit.define(symbol_of(row), &row);
+    if (is_called(row, Dtype::f64) || std::ranges::find(kPartlyCalled, row.name) != std::end(kPartlyCalled))
+      jit.define(symbol_of(row), &row);
 }
 
 }  // namespace lenz::native

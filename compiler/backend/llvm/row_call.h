@@ -12,7 +12,8 @@
 namespace lenz::native {
 
 inline constexpr std::string_view kRowFunction = "lenz_evaluate_row";
-inline constexpr std::string_view kPartlyCalled = "special_airy_ai";  // it has code, which calls it far out
+// They have code, which calls them: far out, or but for one order.
+inline constexpr std::string_view kPartlyCalled[] = {"special_airy_ai", "special_zeta", "atan2", "igamma", "igammac"};
 std::string symbol_of(const ScalarRow& row);
 
 // Computes a row of reals for `lanes` elements. Arrays hold what code holds: f32 or f64, and i64 for integer operands.

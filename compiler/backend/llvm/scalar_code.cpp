@@ -32,8 +32,12 @@ const std::map<std::string_view, Spelling>& spellings() {
     add_fused_powers(all);
     add_fused_angles(all);
     add_fused_arcs(all);
+    add_fused_arc_tangents(all);
     add_fused_error_function(all);
+    add_fused_gamma(all);
+    add_fused_incomplete_gamma(all);
     add_special(all);
+    add_zeta(all);
     add_bessel(all);
     add_complex(all);
     // A row may be spelled by several families, each for its own dtypes.

@@ -290,6 +290,11 @@ V trigamma(V x) {
 
 }  // namespace
 
+V wide_lgamma(V x) { return lgamma(x); }
+V wide_digamma(V x) { return digamma(x); }
+V wide_trigamma(V x) { return trigamma(x); }
+DoubleDouble bernoulli_number(int k) { return bernoulli(k - 1); }
+
 void add_special(Spellings& t) {
   t.push_back({.name = "erf", .only_f64 = spell<erf>});
   t.push_back({.name = "erfc", .reals = spell<erfc>});

@@ -236,19 +236,15 @@ void margins(RowSink& t) {
        .exception = "eager counts its elements: `must be a vector`"});
 }
 
-// Classes %t of scores %x, a row each, up to the first that is negative: %valid says which count, %in how %is_target
-// holds them.
-#define LENZ_LABELS(in)                                                                                \
-  "if rank(%self) == 2 { $rows = size(%self, 0) } else { $rows = 1 } "                                 \
-  "%x = aten.reshape(%self, [$rows, numel(%self) // max($rows, 1)]) "                                  \
-  "%t = aten.reshape(%target, shape(%x)) "                                                             \
-  "%valid = aten._to_copy(aten.eq(aten.cumsum(aten.lt(%t, 0), 1), 0), dtype=dtype(%self)) "            \
-  "%class = aten.where(aten.eq(%t, -1), 0, %t) "                                                       \
-  "%in = " in                                                                                          \
-  " "                                                                                                  \
-  "%z = aten.add(aten.rsub(aten.unsqueeze(aten.gather(%x, 1, %class), 2), 1), aten.unsqueeze(%x, 1)) " \
-  "%pairs = aten.mul(aten.unsqueeze(%valid, 2), aten.rsub(aten.unsqueeze(%in, 1), 1)) "                \
-  "%pairs = aten.where(aten.gt(%z, 0), %pairs, 0) "
+// Classes %t of scores %x, a row each, up to the first that is negative: %valid says which count, %others which classes
+// are none of them, by what %in says of how %is_target holds them; %margin is what a score adds to.
+#define LENZ_LABELS(in)                                                                     \
+  "if rank(%self) == 2 { $rows = size(%self, 0) } else { $rows = 1 } "                      \
+  "%x = aten.reshape(%self, [$rows, numel(%self) // max($rows, 1)]) "                       \
+  "%t = aten.reshape(%target, shape(%x)) "                                                  \
+  "%valid = aten._to_copy(aten.eq(aten.cumsum(aten.lt(%t, 0), 1), 0), dtype=dtype(%self)) " \
+  "%class = aten.where(aten.eq(%t, -1), 0, %t) "                                            \
+  "%in = " in " %others = aten.rsub(%in, 1) %margin = aten.rsub(aten.gather(%x, 1, %class), 1) "
 
 #define LENZ_IN \
   "aten._to_copy(aten.gt(aten.scatter_add(aten.zeros_like(%x), 1, %class, %valid), 0), dtype=dtype(%self))"
@@ -264,6 +260,8 @@ void several_labels(RowSink& t) {
           .wants = "target < self[-1]",
           .exception = "eager counts elements: ` must have the shape of `, `the gradient must have th`"};
   row.decompose = LENZ_LABELS(LENZ_IN) R"(
+    %z = aten.add(aten.unsqueeze(%margin, 2), aten.unsqueeze(%x, 1))
+    %pairs = aten.where(aten.gt(%z, 0), aten.mul(aten.unsqueeze(%valid, 2), aten.unsqueeze(%others, 1)), 0)
     %l = aten.div(aten.sum(aten.where(aten.ne(%pairs, 0), %z, 0), [1, 2]), max(size(%x, 1), 1))
     if rank(%self) < 2 { %l = aten.reshape(%l, []) }
     %is = aten.reshape(%in, shape(%target))
@@ -280,8 +278,8 @@ void several_labels(RowSink& t) {
   row.traits = {};
   row.infer = rule::multilabel_margin_loss_backward;
   row.wants = "target < self[-1]; is_target in [0, 1]";
-  // Eager refuses what is no number from 0 to 1: so does the look-up, at a place that there is not. Pairs are added
-  // up one by one, as eager does, so that bounds grow with how many there are.
+  // Eager refuses what is no number from 0 to 1: so does the look-up, at a place that there is not. Each pair
+  // takes from its class what it gives to the other one; pairs are asked for twice, so that nobody has to keep them.
   row.decompose = LENZ_LABELS(
       "aten.take(aten.arange(2, dtype=dtype(%self), device=device(%self)), "
       "aten._to_copy(aten.where(aten.ge(aten.reshape(%is_target, shape(%x)), 0), "
@@ -289,12 +287,12 @@ void several_labels(RowSink& t) {
     %g = aten.reshape(%grad_output, [choose($reduction == 0, $rows, 1), 1])
     $n = max(size(%x, 1), 1)
     if $reduction == 1 { $n = $n * max($rows, 1) }
-    $c = size(%x, 1)
-    %each = aten.reshape(aten.div(%pairs, $n), [$rows, $c * $c])
-    %away = aten.reshape(aten.expand(aten.arange($c, device=device(%self)), [$rows, $c, $c]), [$rows, $c * $c])
-    %toward = aten.reshape(aten.expand(aten.unsqueeze(%class, 2), [$rows, $c, $c]), [$rows, $c * $c])
-    %at = aten.cat([%away, %toward], 1)
-    %y = aten.mul(aten.scatter_add(aten.zeros_like(%x), 1, %at, aten.cat([%each, aten.neg(%each)], 1)), %g)
+    %from = aten.gt(aten.add(aten.unsqueeze(%margin, 2), aten.unsqueeze(%x, 1)), 0)
+    %away = aten.mul(aten.sum(aten.where(%from, aten.unsqueeze(%valid, 2), 0), [1]), %others)
+    %to = aten.gt(aten.add(aten.unsqueeze(%margin, 1), aten.unsqueeze(%x, 2)), 0)
+    %each = aten.mul(aten.sum(aten.where(%to, aten.unsqueeze(%others, 2), 0), [1]), %valid)
+    %toward = aten.scatter_add(aten.zeros_like(%x), 1, %class, %each)
+    %y = aten.mul(aten.div(aten.sub(%away, %toward), $n), %g)
     return aten.reshape(%y, shape(%self)))";
   t.row(
       "multilabel_margin_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction, Tensor "
@@ -366,11 +364,15 @@ void classes(RowSink& t) {
          $rows = first(shape(%self), rank(%self) - 1)
          %class = aten.unsqueeze(aten._to_copy(aten.reshape(%target, $rows), dtype=i64), -1)
          %hit = aten.eq(%class, aten.arange(size(%self, -1), device=device(%self)))
-         %hit = aten.logical_and(%hit, aten.ne(%class, $ignore_index))
+         %counts = aten.ne(%class, $ignore_index)
+         %hit = aten.logical_and(%hit, %counts)
          %g = aten._to_copy(%grad_output, dtype=$d)
          if $reduction == 0 { %g = aten.reshape(%g, concat($rows, [1])) } else { %g = aten.reshape(%g, []) }
          if $reduction == 1 { %g = aten.div(%g, aten.reshape(aten._to_copy(%total_weight, dtype=$d), [])) }
-         if given($weight) { %g = aten.mul(aten._to_copy(%weight, dtype=$d), %g) }
+         if given($weight) {
+           %w = aten.index_select(%weight, 0, aten.reshape(aten.where(%counts, %class, 0), [product($rows)]))
+           %g = aten.mul(aten._to_copy(aten.reshape(%w, shape(%class)), dtype=$d), %g)
+         }
          return aten._to_copy(aten.where(%hit, aten.neg(%g), 0.0), dtype=dtype(%self)))",
        .wants = "target < self[-1]",
        .exception = kClassesUnasked});

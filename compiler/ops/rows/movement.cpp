@@ -150,9 +150,18 @@ void reorderings(RowSink& t) {
              kCopied));
   Row embedded = with(row_of(movement | core, rule::diag_embed, make::diag_embed, "the two dims are one"), kCopied);
   embedded.dims_of_result = true;
+  // As memory that the diagonal strides over it needs no condition at each element.
   embedded.decompose = R"(
-    %zeros = aten.full(result_shape(), 0, dtype=dtype(%self), device=device(%self))
-    return aten.diagonal_scatter(%zeros, %self, $offset, $dim1, $dim2))";
+    $sizes = result_shape()
+    %zeros = aten.full($sizes, 0, dtype=dtype(%self), device=device(%self))
+    if not is_constant($sizes) { return aten.diagonal_scatter(%zeros, %self, $offset, $dim1, $dim2) }
+    $a = wrap($dim1, len($sizes))
+    $b = wrap($dim2, len($sizes))
+    $steps = result_strides()
+    $start = max(0 - $offset, 0) * at($steps, $a) + max($offset, 0) * at($steps, $b)
+    $others = concat(first($steps, min($a, $b)), drop(first($steps, max($a, $b)), min($a, $b) + 1))
+    $others = concat($others, drop($steps, max($a, $b) + 1))
+    return aten.as_strided_scatter(%zeros, %self, shape(%self), concat($others, [at($steps, $a) + at($steps, $b)]), $start))";
   t.row("diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1) -> Tensor", embedded);
   t.row("diagflat(Tensor self, int offset=0) -> Tensor",
         meaning("return aten.diag(aten.reshape(%self, [numel(%self)]), $offset)",

@@ -151,18 +151,29 @@ inline constexpr std::string_view kFlipLoops = R"(
     each $d in $dims { if rank(%self) > 0 { $j = replaced($j, $d, size(%self, $d) - 1 - at($i, $d)) } }
     %out[$i] = %self[$j]
   })";
+// All elements as one line are two pieces, each as it lies; of open sizes that would be more than is proved.
 inline constexpr std::string_view kRollLoops = R"(
-  for $i in shape(%out) {
-    if len($dims) == 0 {
-      $n = max(numel(%self), 1)
-      $j = reshaped([(raveled($i, shape(%self)) - at($shifts, 0)) % $n], [$n], shape(%self))
-    } else {
-      $j = $i
-      each $d, $k in $dims {
-        $j = replaced($j, $d, (at($j, $d) - at($shifts, $k)) % max(size(%self, $d), 1))
-      }
+  $n = max(numel(%self), 1)
+  if (len($dims) == 0 or (len($dims) == 1 and rank(%self) == 1)) and is_constant($n) {
+    $s = at($shifts, 0) % $n
+    for $k < numel(%self) - $s {
+      %out[reshaped([$k + $s], [$n], shape(%out))] = %self[reshaped([$k], [$n], shape(%self))]
     }
-    %out[$i] = %self[$j]
+    for $k < $s {
+      %out[reshaped([$k], [$n], shape(%out))] = %self[reshaped([$k + $n - $s], [$n], shape(%self))]
+    }
+  } else {
+    for $i in shape(%out) {
+      if len($dims) == 0 {
+        $j = reshaped([(raveled($i, shape(%self)) - at($shifts, 0)) % $n], [$n], shape(%self))
+      } else {
+        $j = $i
+        each $d, $k in $dims {
+          $j = replaced($j, $d, (at($j, $d) - at($shifts, $k)) % max(size(%self, $d), 1))
+        }
+      }
+      %out[$i] = %self[$j]
+    }
   })";
 // Row j stands as often as `repeats` says: the row of place t is how many sums of repeats t has passed.
 // A number below zero has no place among the one of `%none`: eager refuses it, `where` it looks at it.

@@ -111,8 +111,10 @@ void division_rows(RowSink& t) {
            $d = result_type(%self, %other)
            if not is_integral($d) { return aten.trunc(aten.div(%self, %other)) }
            if dtype(%self) == $d { %x = %self } else { %x = aten._to_copy(%self, dtype=$d) }
-           %rest = aten.fmod(%x, %other)
-           return aten.floor_divide(aten.sub(%x, %rest), %other))",
+           %q = aten.floor_divide(%x, %other)
+           %rest = aten.sub(%x, aten.mul(%q, %other))
+           %above = aten.logical_and(aten.ne(%rest, 0), aten.ne(aten.lt(%x, 0), aten.lt(%rest, 0)))
+           return aten.where(%above, aten.add(%q, 1), %q))",
          .exception = kDividesOnCpu};
   t.row("div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor", with(row, both("out_mode")));
   t.alias("divide.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor", "div.Tensor_mode");

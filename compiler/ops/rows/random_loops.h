@@ -106,10 +106,10 @@ inline constexpr std::string_view kIntegersOfDtypeLoops = LENZ_OPEN("0");
 inline constexpr std::string_view kRandpermLoops = R"(
   %keys = temporary(i64, shape(%out))
   %sorted = temporary(i64, shape(%out))
-  %order = temporary(i64, shape(%out))
+  if dtype(%out) == i64 { %order = %out } else { %order = temporary(i64, shape(%out)) }
   %keys[$i] = bitwise_xor(draw_wide(at($i, 0)), -9223372036854775807 - 1)
   sort(%keys, %sorted, %order, 0, false, true)
-  %out[$i] = %order[$i])";
+  if dtype(%out) != i64 { %out[$i] = %order[$i] })";
 
 // What is dropped is multiplied by 0: a NaN stays.
 inline constexpr std::string_view kNativeDropoutLoops =
