@@ -182,9 +182,11 @@ void read_keys(Dtype dtype, const Lines& lines, int64_t* to) {
   }
 }
 
-// The digits of a key, the lowest first: the bits from some on. A digit that is not there is 0.
+// The digits of a key, of so many bits each, the lowest first: the bits from some on. A digit that is not there is 0.
+template <int kBits>
 struct Digits {
-  static constexpr int kBits = 11, kMost = 3;  // counts of so many stay in the first cache
+  static constexpr int kMost = (32 + kBits - 1) / kBits;
+  using Counts = std::array<uint32_t, size_t{1} << kBits>;
   std::array<int, kMost> begins{};
   std::array<uint32_t, kMost> masks{};
   int count = 0;
@@ -196,24 +198,29 @@ struct Digits {
     }
   }
 };
-using Counts = std::array<uint32_t, size_t{1} << Digits::kBits>;
+// Long digits are few walks, of counts that stay in the first cache; short ones are counts that few items are worth.
+constexpr int kLongDigit = 11, kShortDigit = 8;
+constexpr size_t kWorthLongDigits = 2048;
 
 // From the least key to the greatest, of items that item(i) gives in the order of equal ones, by so many bits of
 // theirs: where the sorted ones lie, `to` or the `other`. Roughly: what is left alike in the bits below `rest` is not
 // in order.
-template <class ItemAt>
-std::span<NarrowItem> sort_many(const ItemAt& item, int bits, bool roughly, std::span<NarrowItem> to,
-                                std::span<NarrowItem> other, int& rest) {
+template <int kBits, class ItemAt>
+std::span<NarrowItem> sort_by_digits(const ItemAt& item, int bits, bool roughly, std::span<NarrowItem> to,
+                                     std::span<NarrowItem> other, int& rest) {
+  using Counts = Digits<kBits>::Counts;
   const size_t count = to.size();
-  Digits digits(0, bits);
-  std::array<Counts, Digits::kMost> counts;
+  const Digits<kBits> digits(0, bits);
+  std::array<Counts, Digits<kBits>::kMost> counts;
   for (int d = 0; d < digits.count; ++d) counts[static_cast<size_t>(d)].fill(0);
   auto count_digits = [&](auto n) {
-    const Digits own = digits;
+    const Digits<kBits> own = digits;
     for (size_t i = 0; i < count; ++i)
       for (size_t d = 0; d < n; ++d) ++counts[d][item(i).bits() >> own.begins[d] & own.masks[d]];
   };
-  if (digits.count == 3)
+  if (digits.count == 4)
+    count_digits(std::integral_constant<size_t, 4>());
+  else if (digits.count == 3)
     count_digits(std::integral_constant<size_t, 3>());
   else if (digits.count == 2)
     count_digits(std::integral_constant<size_t, 2>());
@@ -221,8 +228,9 @@ std::span<NarrowItem> sort_many(const ItemAt& item, int bits, bool roughly, std:
     count_digits(std::integral_constant<size_t, 1>());
   // Of keys that are drawn evenly fewer digits leave few alike.
   size_t first = 0;
-  if (const Counts& top = counts[2]; roughly && digits.count == 3 && count < size_t{1} << 2 * Digits::kBits &&
-                                     *std::ranges::max_element(top) * (top.size() / 8) < count + top.size())
+  if (const Counts& top = counts.back(); roughly && digits.count == Digits<kBits>::kMost &&
+                                         count < size_t{1} << (digits.count - 1) * kBits &&
+                                         *std::ranges::max_element(top) * (top.size() / 8) < count + top.size())
     first = 1;
   rest = digits.begins[first];
   bool begun = false;
@@ -243,6 +251,13 @@ std::span<NarrowItem> sort_many(const ItemAt& item, int bits, bool roughly, std:
     std::swap(to, other);
   }
   return other;
+}
+
+template <class ItemAt>
+std::span<NarrowItem> sort_many(const ItemAt& item, int bits, bool roughly, std::span<NarrowItem> to,
+                                std::span<NarrowItem> other, int& rest) {
+  return to.size() < kWorthLongDigits ? sort_by_digits<kShortDigit>(item, bits, roughly, to, other, rest)
+                                      : sort_by_digits<kLongDigit>(item, bits, roughly, to, other, rest);
 }
 
 // Long keys, those at some places or all: by the first bits that differ, then what these leave alike by the others.
