@@ -260,16 +260,20 @@ std::span<NarrowItem> sort_many(const ItemAt& item, int bits, bool roughly, std:
                                       : sort_by_digits<kLongDigit>(item, bits, roughly, to, other, rest);
 }
 
-// Long keys, those at some places or all: by the first bits that differ, then what these leave alike by the others.
+// Long keys, those at some places or all: by the first bits of what they are beyond the least one, so that numbers of
+// both signs are near each other, then what these leave alike by the others.
 void sort_by_heads(std::span<const int64_t> keys, const std::vector<int64_t>* places, std::span<NarrowItem> items,
                    std::span<NarrowItem> others) {
   auto bits = [&](int64_t from) { return WideItem(keys[static_cast<size_t>(from)], 0).bits(); };
   auto all = [&](const auto& place) {
-    uint64_t differ = 0;
-    for (size_t i = 0; i < items.size(); ++i) differ |= bits(place(i)) ^ bits(place(0));
-    const int width = static_cast<int>(std::bit_width(differ)), behind = std::max(0, width - 32);
+    uint64_t least = bits(place(0)), greatest = least;
+    for (size_t i = 0; i < items.size(); ++i) {
+      const uint64_t here = bits(place(i));
+      least = std::min(least, here), greatest = std::max(greatest, here);
+    }
+    const int width = static_cast<int>(std::bit_width(greatest - least)), behind = std::max(0, width - 32);
     auto item = [&](size_t i) {
-      return NarrowItem::of_bits(static_cast<uint32_t>(bits(place(i)) >> behind), place(i));
+      return NarrowItem::of_bits(static_cast<uint32_t>((bits(place(i)) - least) >> behind), place(i));
     };
     int rest = 0;
     const auto made = sort_many(item, std::max(width - behind, 1), behind > 0, others, items, rest);

@@ -52,21 +52,21 @@ TEST(Sort, EveryDtypeIsInOrderAndEqualOnesStay) {
 // bits.
 TEST(Sort, ManyLongKeys) {
   const auto pool = make_pool(1);
-  constexpr int64_t kCount = 20000;
   for (const auto& [shift, mask] :
        {std::pair(0, ~uint64_t{0}), std::pair(30, ~uint64_t{0}), std::pair(0, uint64_t{7}),
         std::pair(40, uint64_t{0xff00000000000003}), std::pair(12, uint64_t{0xfff00000003})})
     for (const Dtype dtype : {Dtype::i64, Dtype::f64})
-      for (const bool descending : {false, true}) {
-        Tensor keys(dtype, {kCount}), values(dtype, {kCount}), places(Dtype::i64, {kCount});
+      for (const int64_t count : {600, 20000}) {
+        const bool descending = shift == 30;
+        Tensor keys(dtype, {count}), values(dtype, {count}), places(Dtype::i64, {count});
         uint64_t drawn = 1;
-        for (int64_t i = 0; i < kCount; ++i) {
+        for (int64_t i = 0; i < count; ++i) {
           drawn = drawn * 6364136223846793005 + 1442695040888963407;
-          const auto key = static_cast<int64_t>((drawn >> shift) & mask);
+          const auto key = static_cast<int64_t>((drawn >> shift) & mask) - (mask == 7 ? 4 : 0);
           keys.put(i, dtype == Dtype::i64 ? ScalarValue(key) : ScalarValue(static_cast<double>(key) * 0x1p-40));
         }
         sort_lines(keys, values, places, 0, descending, *pool);
-        for (int64_t i = 1; i < kCount; ++i) {
+        for (int64_t i = 1; i < count; ++i) {
           const int64_t p = places.get(loops::Ints{i - 1}).integer(), q = places.get(loops::Ints{i}).integer();
           const ScalarValue earlier = keys.at(p), later = keys.at(q);
           ASSERT_FALSE(descending ? before(earlier, later) : before(later, earlier)) << shift << " " << i;
