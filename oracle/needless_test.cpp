@@ -133,8 +133,7 @@ TEST(Needless, WhatIsWrittenOver) {
     EXPECT_EQ(ends(writes + "  %v = aten.view(%w, [1, 2])\n  %r = aten.zero_(%w)\n  return %v\n"), Ending::finished);
     EXPECT_EQ(ends(writes + "  aten._foreach_copy_([%w], [%y])\n  return\n"), Ending::finished);
     // By an element of a list, behind what reads it for nobody.
-    EXPECT_EQ(ends(writes + "  %f = aten.sin_(%w)\n  aten._foreach_exp([%y], out=[%f])\n  return\n"),
-              Ending::finished);
+    EXPECT_EQ(ends(writes + "  %f = aten.sin_(%w)\n  aten._foreach_exp([%y], out=[%f])\n  return\n"), Ending::finished);
     EXPECT_EQ(ends(writes + "  %f = aten.sin_(%w)\n  aten._foreach_exp([%f], out=[%f])\n  return\n"), Ending::raised);
     const std::string grown =
         "  %none = aten.slice(%x, 0, 0, 0)\n  %e = aten.clone(%none)\n"

@@ -124,9 +124,7 @@ class Overwritten {
 };
 }  // namespace
 
-std::vector<NodeId> overwritten(const Graph& graph) {
-  return Overwritten(graph).find_all();
-}
+std::vector<NodeId> overwritten(const Graph& graph) { return Overwritten(graph).find_all(); }
 
 void erase_overwritten(Graph& graph, const std::vector<NodeId>& nodes) {
   for (const NodeId id : nodes) {

@@ -43,8 +43,9 @@ TEST(Indexing, ByAMaskIsLaidOutAsForManyWhereEagersLayoutHangsOnIt) {
 // Without a dim eager views both operands as vectors.
 TEST(Indexing, TakingAlongNoDimNeedsVectors) {
   auto verdict = [](const std::string& self) {
-    return parse_graph("graph @g(%x: " + self + ", %i: i64[3, 4]) {\n  %r = aten.take_along_dim(%x, %i)\n  return %r\n}\n",
-                       op_table());
+    return parse_graph(
+        "graph @g(%x: " + self + ", %i: i64[3, 4]) {\n  %r = aten.take_along_dim(%x, %i)\n  return %r\n}\n",
+        op_table());
   };
   EXPECT_EQ(type(*verdict("f32[2, 31]")), "f32[12]");
   EXPECT_EQ(type(*verdict("f32[2, 31] strides [62, 2]")), "f32[12]");
