@@ -19,11 +19,11 @@ using loops::Tensor;
 namespace {
 
 constexpr int64_t kFewOfMany = 8, kBlock = 64;
-constexpr size_t kFewItems = 12;          // so many are in order before a pivot is found
-constexpr int64_t kPieces = 8;            // for each worker: who is late is helped out
-constexpr int64_t kMany = 64;             // items for each byte of a key: enough for its counts
-constexpr int64_t kShort = 160;           // to compare each with each takes less time than to guess wrong which is less
-constexpr int64_t kBeside = 16;           // lines beside each other: what they have in one cache line
+constexpr size_t kFewItems = 12;  // so many are in order before a pivot is found
+constexpr int64_t kPieces = 8;    // for each worker: who is late is helped out
+constexpr int64_t kMany = 64;     // items for each of the four bytes that are looked at first: enough for counts
+constexpr int64_t kShort = 160;   // to compare each with each takes less time than to guess wrong which is less
+constexpr int64_t kBeside = 16;   // lines beside each other: what they have in one cache line
 constexpr int64_t kKeysInRoom = 1 << 16;  // of lines that are read at the same time: they stay in the second cache
 
 // Numbers in the order of keys: -0 is 0, NaN is the greatest.
@@ -385,7 +385,8 @@ void first_in_order(std::span<const typename Item::Key> keys, const Wanted& want
   if (count * kFewOfMany <= keys.size()) return few_in_order(keys, count, items);
   if constexpr (std::is_same_v<Item, NarrowItem>)
     if (keys.size() <= kShort) return sort_by_counts(keys, items);
-  const bool many = keys.size() >= kMany * wanted.key_bytes && keys.size() <= NarrowItem::kMost;
+  const bool many =
+      keys.size() >= kMany * std::min(wanted.key_bytes, sizeof(uint32_t)) && keys.size() <= NarrowItem::kMost;
   if constexpr (std::is_same_v<Item, WideItem>)
     if (many) {
       room.by_heads = true;
