@@ -92,6 +92,7 @@ void add_fused_arcs(Spellings& table);
 void add_fused_arc_tangents(Spellings& table);
 void add_fused_error_function(Spellings& table);
 void add_fused_gamma(Spellings& table);
+void add_fused_normal(Spellings& table);
 void add_fused_incomplete_gamma(Spellings& table);
 void add_special(Spellings& table);
 void add_zeta(Spellings& table);

@@ -50,12 +50,14 @@ class HeldPieces {
   struct Value {
     V first, more;  // first + more
   };
-  Value operator()(V x) const {
+  Value operator()(V x) const { return within(low_ == 0 ? x : x - low_); }
+  // Of what x is beyond the pieces before `first`, a whole number; absent is none.
+  Value within(V beyond, V first = {}) const {
+    const V number = floor(beyond * (1 / piece_)), t = beyond - (number + 0.5) * piece_;
     // The piece's number stands in the last bits of a large number's mantissa.
-    const V beyond = low_ == 0 ? x : x - low_, number = floor(beyond * (1 / piece_)), index = bits(number + 0x1.8p52);
-    const V t = beyond - (number + 0.5) * piece_;
+    const V index = bits((first ? number + first : number) + 0x1.8p52);
     auto coefficient = [&](const std::vector<double>& table) {
-      return x.code->look_up_held(table, LaneType::f64, index);
+      return beyond.code->look_up_held(table, LaneType::f64, index);
     };
     V sum = coefficient(of_.back());
     for (size_t k = of_.size() - 1; k-- > 1;) sum = fma(sum, t, coefficient(of_[k]));
