@@ -248,6 +248,19 @@ TEST(ScalarCode, AiryFunctionWhereverItsFormulasChange) {
   }
 }
 
+// Where the square of the operand is none, but half of it is.
+TEST(ScalarCode, LogarithmOfTheNormalDistributionFarOut) {
+  for (std::string_view target : {"generic", "avx2"}) {
+    const RowKernel kernel(*find_scalar("special_log_ndtr"), Dtype::f64, Dtype::f64, runnable_target(target));
+    const double x[64] = {-0x1.1316d5bec1282p+512};
+    double got[64] = {};
+    const void* in[] = {x};
+    void* out[] = {got};
+    kernel.run(in, out, nullptr, 1);
+    EXPECT_DOUBLE_EQ(got[0], dd::log_ndtr(x[0]).hi) << target;
+  }
+}
+
 // What is not spelled is called: the list can neither grow nor shrink unseen.
 TEST(ScalarCode, Missing) {
   std::ifstream file(LENZ_SOURCE_DIR "/compiler/backend/llvm/missing_rows.txt");

@@ -137,7 +137,7 @@ V log_ndtr(V x) {
   // Far out the logarithm is that tail itself, which may be subnormal.
   const V far = x > 8, tail = -scaled_erfc(w, x.type, -1);
   const V value = select(far, tail, narrow(select(x < 0, below, above), x.type));
-  const V huge = select(x < 0, -(x * x) * 0.5, from(x, 0));
+  const V huge = select(x < 0, -x * (x * 0.5), from(x, 0));
   return select(is_nan(x), x, select(plain, value, select(x < 0, huge, from(x, -0.0))));
 }
 
