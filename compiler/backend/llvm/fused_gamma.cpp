@@ -69,20 +69,20 @@ V lgamma_below(V x) {
       0, 0.25, 10);
   const Below at(x);
   const auto near = kNear(at.near);
-  const V logarithm = fused_log(at.least), inverse = from(x, 1) / at.least;
+  // (s + 1/2) (log s - 1), with what its parts round away
+  const TwoParts logarithm = fused_log_in_parts(at.least), factor = sum_of(at.least, from(x, 0.5));
+  const V minus = logarithm.high - 1, large = factor.high * minus;
+  const V lost = fma(factor.high, minus, -large) + fma(factor.high, logarithm.low, factor.low * minus);
+  const V inverse = from(x, 1) / at.least;
   const V beyond = fma(inverse, polynomial(inverse * inverse, kCorrection),
                        static_cast<double>(dd::kHalfLog2Pi + DoubleDouble(0.5)));
-  const V next = select(at.far, fma(at.least + 0.5, logarithm - 1, beyond), near.first);
+  const V next = select(at.far, large, near.first), more = select(at.far, beyond + lost, near.more);
   const V some = abs(at.turn), whole = !(some > 0);
   const V sine = select(whole, from(x, 1), some * polynomial(some * some, kSine));
-  const TwoParts of_sine = fused_log_in_parts(sine);
-  const TwoParts sum = sum_of(of_sine.high, next);
-  const V value = -(sum.high + (sum.low + (of_sine.low + select(at.far, 0, near.more))));
+  const TwoParts of_sine = fused_log_in_parts(sine), sum = sum_of(of_sine.high, next);
+  const V value = -(sum.high + (more + (sum.low + of_sine.low)));
   const V right = select(whole, std::numeric_limits<double>::infinity(), value);
-  // Next to whole numbers that are far out the logarithms cancel, which leaves too little of one in one part.
-  const V cancels = at.far & !whole & (value > next * -0.5);
-  return x.code->rarely((x <= 0) & (cancels | !(at.size > kLeast)), {right},
-                        [&] { return std::vector<V>{wide_lgamma(x)}; })[0];
+  return x.code->rarely((x <= 0) & !(at.size > kLeast), {right}, [&] { return std::vector<V>{wide_lgamma(x)}; })[0];
 }
 
 V lgamma(V x) {
