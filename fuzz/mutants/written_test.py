@@ -86,6 +86,14 @@ class Written(unittest.TestCase):
             if "text" in entry:
                 self.assertTrue(any(entry["text"][0] in t for t in literals(written.source(entry["file"]))), entry["name"])
 
+    def test_others_beside_them_are_numbered_on(self):
+        edit = plant.edits_of(self.faults[0])[0]
+        inside = {"id": 1, "file": edit["file"], "start": edit["start"], "end": edit["end"], "kind": "skipped statement"}
+        apart = {**inside, "start": 0, "end": 1}
+        planted = plant.with_written([inside, apart])
+        self.assertEqual([f["id"] for f in planted], list(range(1, len(self.faults) + 2)))
+        self.assertEqual(planted[-1], {**apart, "id": len(planted)})
+
     def test_conditions_are_left_out_one_by_one(self):
         made = conditions.faults()
         self.assertGreater(len(made), 10)

@@ -174,7 +174,7 @@ KernelCode compile_kernels(const Program& program, const CpuTarget& target, cons
   auto flush = [&] {
     for (Emitted& e : batch)
       for_each_shared_row(e.module, [&](const SharedRow& row) {
-        if (shared.insert(row.symbol).second) jit->define(row.symbol, row.code);
+        if (const Jit::Symbol known{row.symbol, row.code}; shared.insert(known.first).second) jit->define({&known, 1});
       });
     make_functions(batch, target, options, cache, *jit, functions, counted);
     for (Emitted& e : batch)

@@ -261,10 +261,11 @@ void Jit::add_object(std::string_view object) {
   if (llvm::Error error = parts_->jit->addObjectFile(std::move(buffer))) failed("linking", std::move(error));
 }
 
-void Jit::define(std::string_view symbol, const void* address) {
-  auto name = parts_->jit->mangleAndIntern(llvm::StringRef(symbol.data(), symbol.size()));
+void Jit::define(std::span<const Symbol> known) {
   llvm::orc::SymbolMap symbols;
-  symbols[name] = {llvm::orc::ExecutorAddr::fromPtr(address), llvm::JITSymbolFlags::Exported};
+  for (const auto& [name, address] : known)
+    symbols[parts_->jit->mangleAndIntern(name)] = {llvm::orc::ExecutorAddr::fromPtr(address),
+                                                   llvm::JITSymbolFlags::Exported};
   if (llvm::Error error = parts_->jit->getMainJITDylib().define(llvm::orc::absoluteSymbols(std::move(symbols))))
     failed("defining a symbol", std::move(error));
 }

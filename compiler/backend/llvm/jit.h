@@ -10,8 +10,10 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "compiler/backend/llvm/target.h"
 
@@ -73,8 +75,9 @@ class Jit {
 
   // Symbols of objects in one Jit must be different, or local. Throws InternalError for what is no object.
   void add_object(std::string_view object);
-  // Makes a function or variable of ours known to code that names it.
-  void define(std::string_view symbol, const void* address);
+  // Makes functions and variables of ours known to code that names them.
+  using Symbol = std::pair<std::string, const void*>;
+  void define(std::span<const Symbol> known);
   // Null if there is no such symbol.
   void* lookup(std::string_view symbol);
 

@@ -1,9 +1,8 @@
 #include "compiler/backend/llvm/row_call.h"
 
-#include <algorithm>
 #include <cmath>
+#include <vector>
 
-#include "compiler/backend/llvm/scalar_code.h"
 #include "compiler/scalar/quick_functions.h"
 
 namespace lenz::native {
@@ -42,10 +41,12 @@ void evaluate_row(const ScalarRow* row, int32_t compute, int64_t lanes, const vo
 }
 
 void define_row_calls(Jit& jit) {
-  jit.define(kRowFunction, reinterpret_cast<const void*>(&evaluate_row));
-  for (const ScalarRow& row : scalar_table())
-    if (is_called(row, Dtype::f64) || std::ranges::find(kPartlyCalled, row.name) != std::end(kPartlyCalled))
-      jit.define(symbol_of(row), &row);
+  static const std::vector<Jit::Symbol> all = [] {
+    std::vector<Jit::Symbol> made{{std::string(kRowFunction), reinterpret_cast<const void*>(&evaluate_row)}};
+    for (const ScalarRow& row : scalar_table()) made.emplace_back(symbol_of(row), &row);
+    return made;
+  }();
+  jit.define(all);
 }
 
 }  // namespace lenz::native

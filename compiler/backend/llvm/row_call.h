@@ -12,8 +12,6 @@
 namespace lenz::native {
 
 inline constexpr std::string_view kRowFunction = "lenz_evaluate_row";
-// They have code, which calls them: far out, or but for one order.
-inline constexpr std::string_view kPartlyCalled[] = {"special_airy_ai", "special_zeta", "atan2", "igamma", "igammac"};
 std::string symbol_of(const ScalarRow& row);
 
 // Computes a row of reals for `lanes` elements. Arrays hold what code holds: f32 or f64, and i64 for integer operands.
@@ -21,7 +19,7 @@ std::string symbol_of(const ScalarRow& row);
 void evaluate_row(const ScalarRow* row, int32_t compute, int64_t lanes, const void* a, const void* b, const void* c,
                   void* result);
 
-// Makes the function and the rows that are called known to code.
+// Makes the function and all rows known to code: some with code of their own call the table far out.
 void define_row_calls(Jit& jit);
 
 }  // namespace lenz::native
