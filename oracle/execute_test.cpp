@@ -159,6 +159,23 @@ TEST(Execute, BranchesGiveTensorsOfTheirOwn) {
   EXPECT_NE(look(r.run.outputs[0]).storage, look(r.run.inputs[1]).storage);
 }
 
+TEST(Execute, BranchesGiveMemoryThatIsReadAsItLies) {
+  Ran r = run(R"(graph @g(%p: bool[] init ones, %x: c64[3]) {
+    %r = lenz.cond(%p, @lazily, @as_it_lies, [%x])
+    return %r
+  }
+  graph @lazily(%x: c64[3]) {
+    %y = aten.neg(%x)
+    %z = aten._conj(%y)
+    return %z
+  }
+  graph @as_it_lies(%x: c64[3]) {
+    %y = aten.neg(%x)
+    return %y
+  })");
+  EXPECT_FALSE(lazy_of(r.run.outputs[0]).conjugate);
+}
+
 TEST(Execute, SymbolicNumbersAreWhatTheirTypesSay) {
   Ran r = run(R"(graph @g(%x: f32[s0, 4]) where s0 in 2..64 {
     %n = aten.sym_size(%x, 0)

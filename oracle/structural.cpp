@@ -96,14 +96,16 @@ Values resized_to(const StructuralCall& call) {
 }
 
 // Tensors of their own that lie as the types of the node's results say, whichever way they were made: by the other
-// branch, or by no iteration at all.
+// branch, or by no iteration at all. Nor does the way say how memory is read: lazily of one branch, of the other not.
 Values as_declared(const StructuralCall& call, Values results, const Values& handed) {
   for (size_t i = 0; i < results.size(); ++i) {
     const Seen seen = look(results[i]);
     if (seen.kind != TypeKind::tensor) continue;
     const Type& type = call.graph.type(call.node.result(i));
     const SymValues sizes = call.binding.lookup();
-    if (!lies_as(type, seen, sizes) || std::ranges::find(handed, results[i]) != handed.end())
+    const Lazy lazy = lazy_of(results[i]);
+    if (lazy.conjugate || lazy.negate || !lies_as(type, seen, sizes) ||
+        std::ranges::find(handed, results[i]) != handed.end())
       results[i] = call.runner.machine().placed(results[i], type, sizes);
   }
   return results;

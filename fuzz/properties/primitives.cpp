@@ -65,6 +65,7 @@ Property primitives() {
   return {.name = "primitives",
           .contract = "code of a scalar primitive gives what the table says, within the row's accuracy class",
           .holds = holds,
+          .every = 4,
           .of_graph = true};
 }
 

@@ -119,12 +119,14 @@ bool operands_whole(FlowContext& in, const Call& call) {
 
 Call with_operands_as(FlowContext& in, const Call& call, Dtype to, bool truths) {
   Call made = call;
-  if (!in.errors || !is_inexact(to)) return made;
+  if (!in.errors) return made;
   for (size_t i = 0; i < call.args.size(); ++i) {
     if (writes_operand(*call.op, call.args, i)) continue;
     for_each_value(call.args[i], [&](ValueId v) {
       if (!call.types[v]->is_tensor()) return;
-      if (const Dtype from = call.types[v]->dtype; from == to || (from == Dtype::b8 && !truths)) return;
+      if (const Dtype from = call.types[v]->dtype;
+          from == to || (from == Dtype::b8 && !truths) || (!is_inexact(from) && !is_inexact(to)))
+        return;
       const Planes given = in.store.read(call.values[v]->value.toTensor());
       Planes planes = converted(given, call.types[v]->dtype, to, in.formula);
       stand_at_the_end(planes, to);

@@ -65,8 +65,8 @@ bool operands_whole(FlowContext& in, const Call& call);
 // Whether none of a call's floating operands and numbers is less than zero.
 bool operands_above_zero(FlowContext& in, const Call& call);
 
-// The call with its tensors, but for those that it writes to, in another dtype, where that is inexact and the run keeps
-// account of errors: what it can't hold they are off by. `truths`: bools too.
+// The call with its tensors, but for those that it writes to, in another dtype, where that or theirs is inexact and the
+// run keeps account of errors: what it can't hold they are off by. `truths`: bools too.
 Call with_operands_as(FlowContext& in, const Call& call, Dtype to, bool truths);
 
 at::Tensor half_place(const at::Tensor& magnitude, Dtype dtype);

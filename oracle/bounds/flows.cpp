@@ -222,6 +222,7 @@ bool sums_as_defined(FlowContext& in, const Call& call) {
 Call with_converted_operands(FlowContext& in, const Call& call) {
   const int at = call.op->schema.find("dtype");
   if (at < 0 || call.args[static_cast<size_t>(at)].kind != ArgKind::dtype) return call;
+  if (!is_inexact(call.args[static_cast<size_t>(at)].dtype())) return call;
   return with_operands_as(in, call, call.args[static_cast<size_t>(at)].dtype(), true);
 }
 }  // namespace
