@@ -40,6 +40,7 @@ class ControlFlow {
     size_t count = 1 + c_.below(3);
     for (size_t i = 0; i < count; ++i) operands_.push_back(c_.pick(apart));
     if (count > 1 && c_.flip()) make_alike(apart);
+    if (outer_.token != kNone && c_.flip()) operands_.push_back(outer_.token);  // what it does stands between others
     try {
       switch (c_.below(3)) {
         case 0: return branch();
@@ -75,10 +76,11 @@ class ControlFlow {
       size_t from = i;
       for (size_t k = 1; k + 1 < carried && from == i; ++k)
         if (const size_t other = 1 + (i - 1 + k) % (carried - 1);
-            types[other]->dtype == types[i]->dtype && std::ranges::equal(types[other]->sizes(), types[i]->sizes()))
+            types[i]->is_tensor() && types[other]->is_tensor() && types[other]->dtype == types[i]->dtype &&
+            std::ranges::equal(types[other]->sizes(), types[i]->sizes()))
           from = other;
       any = any || from != i;
-      all.push_back(Arg::of_value(s.graph->inputs()[from].value));
+      all.push_back(Arg::of_value(types[i]->is_tensor() ? s.graph->inputs()[from].value : s.growth.token));
     }
     if (any) results = all;
     return any;
@@ -96,8 +98,11 @@ class ControlFlow {
     s.growth.habits.families[static_cast<size_t>(Family::random)] = 0;
     s.growth.most_inputs = inputs.size() + 1;
     for (const Type* t : inputs) {
-      s.growth.add(s.graph->add_input("a" + std::to_string(s.graph->inputs().size()), t));
+      const ValueId v = s.graph->add_input("a" + std::to_string(s.graph->inputs().size()), t);
+      s.growth.add(v);
+      if (t->kind == TypeKind::token) s.growth.token = v;
     }
+    if (s.growth.token == kNone) s.growth.habits.effects = 0;  // in which order they were to those around it?
     return s;
   }
 
@@ -141,6 +146,7 @@ class ControlFlow {
 
   // A value of that dtype and those sizes: of the sub-graph's, made to fit if need be.
   ValueId result(Sub& s, const Type& like) {
+    if (!like.is_tensor()) return s.growth.token;
     const auto& values = s.growth.values;
     ValueId v = values[values.size() - 1 - c_.below(std::min<size_t>(values.size(), 3))];
     // Or one that it was given, as it stands: into another's place, where there is another.
@@ -196,6 +202,7 @@ class ControlFlow {
     for (uint16_t i = 0; i < graph_.node(id).result_count; ++i) {
       ValueId v = graph_.node(id).result(i);
       if (graph_.type(v).kind == TypeKind::list) continue;
+      if (graph_.type(v).kind == TypeKind::token) outer_.token = v;
       outer_.add(v);
     }
   }
@@ -236,6 +243,10 @@ class ControlFlow {
       ValueId model = c_.pick(yes.growth.values);
       a.push_back(Arg::of_value(result(yes, yes.graph->type(model))));
       b.push_back(Arg::of_value(result(no, yes.graph->type(a.back().value()))));
+    }
+    if (yes.growth.token != kNone) {
+      a.push_back(Arg::of_value(yes.growth.token));
+      b.push_back(Arg::of_value(no.growth.token));
     }
     yes.graph->set_outputs(a);
     no.graph->set_outputs(b);
@@ -283,7 +294,10 @@ class ControlFlow {
         sequences.push_back(v);
     if (sequences.empty()) return branch();
     const ValueId xs = c_.pick(sequences);
+    const ValueId last = operands_.back();
     operands_.resize(1);
+    if (graph_.type(last).kind == TypeKind::token) operands_.push_back(last);
+    const size_t carried = operands_.size();
     std::vector<const Type*> types = operand_types();
     const Type& whole = graph_.type(xs);
     types.push_back(graph_.context().tensor(contiguous_tensor(whole.dtype, whole.sizes().subspan(1))));
@@ -291,12 +305,13 @@ class ControlFlow {
     Sub step = start("step", types);
     grow_(step.growth, 1 + c_.below(4));
     lift_inputs(step, types);
-    std::vector<Arg> results{Arg::of_value(result(step, *types[0]))};
+    std::vector<Arg> results;
+    for (size_t i = 0; i < carried; ++i) results.push_back(Arg::of_value(result(step, *types[i])));
     if (c_.flip()) results.push_back(Arg::of_value(result(step, step.graph->type(c_.pick(step.growth.values)))));
     step.graph->set_outputs(results);
     std::span<const ValueId> all = operands_;
-    Arg args[] = {hand_over(step), graph_.context().values(all.first(1)), graph_.context().values(all.subspan(1, 1)),
-                  graph_.context().values(all.subspan(2))};
+    Arg args[] = {hand_over(step), graph_.context().values(all.first(carried)),
+                  graph_.context().values(all.subspan(carried, 1)), graph_.context().values(all.subspan(carried + 1))};
     made(call(graph_, kScan, args));
   }
 

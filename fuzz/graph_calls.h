@@ -19,6 +19,7 @@ struct Growth {
   std::vector<ValueId> values;                       // tensors of constant sizes that calls may use, oldest first
   std::unordered_map<ValueId, TensorWish> made_for;  // new inputs that were made with values of a kind: indices
   size_t most_inputs = 10;
+  ValueId token = kNone;     // behind all that the graph does beside its results
   bool wants_input = false;  // the next operand is no parameter, where habits.parameters makes constants of these
 
   void add(ValueId v);                        // if calls can use it

@@ -14,6 +14,7 @@
 #include "fuzz/adapt.h"
 #include "fuzz/computed_numbers.h"
 #include "fuzz/control_flow.h"
+#include "fuzz/effects.h"
 #include "fuzz/from_corpus.h"
 #include "fuzz/graph_calls.h"
 #include "fuzz/hazards.h"
@@ -69,8 +70,10 @@ class Grower {
     // Rules and patterns look for values that nobody else uses.
     const bool from_outside = c_.flip();
     for (ValueId v = 0; v < graph.value_count(); ++v)
-      if (!from_outside || graph.value(v).producer == kNone ||
-          std::ranges::all_of(graph.value(v).users, [](NodeId user) { return user == kOutputs; }))
+      if (graph.type(v).kind == TypeKind::token)
+        growth.token = v;
+      else if (!from_outside || graph.value(v).producer == kNone ||
+               std::ranges::all_of(graph.value(v).users, [](NodeId user) { return user == kOutputs; }))
         growth.add(v);
     graph.for_each_node([&](NodeId id) {
       if (graph.node(id).op->variant == VariantKind::out) forget_resized(growth, graph.node(id));
@@ -87,6 +90,7 @@ class Grower {
     row_in_turn(growth, number);
     if (growth.habits.lazy > 0 && c_.flip()) look_lazily(growth);
     if (growth.habits.masked > 0 && c_.flip()) masked_quotient(growth);
+    if (growth.habits.effects > 0) add_effect(growth, c_);
     if (growth.habits.control > 0 && c_.below(3) == 2) branches_and_loops(growth);
     if (growth.habits.parts > 0 && c_.flip()) grow_parts(growth, c_, [&](NodeId id) { made(growth, id); });
     const size_t made = growth.graph->node_count() - begun;
@@ -185,6 +189,7 @@ class Grower {
 
   void step(Growth& growth) {
     if (c_.below(16) < growth.habits.control) return branches_and_loops(growth);
+    if (c_.below(16) < growth.habits.effects) return add_effect(growth, c_);
     if (growth.habits.aliases && !growth.graph->inputs().empty() && c_.below(16) < growth.habits.aliases)
       return alias_input(growth);
     if (c_.below(16) < growth.habits.repeats && repeat(growth)) return;
@@ -509,35 +514,9 @@ class Grower {
     }
   }
 
-  // Another input in the memory of one that is there: the same places, some of them, or in another order.
   void alias_input(Growth& growth) {
-    Graph& graph = *growth.graph;
-    const size_t i = c_.below(graph.inputs().size());
-    const ValueId v = graph.inputs()[i].value;
-    const Type& t = graph.type(v);
-    if (!t.is_tensor() || growth.made_for.contains(v) || graph.inputs().size() >= growth.most_inputs) return;
-    if (std::ranges::find(growth.values, v) == growth.values.end()) return;  // it has been resized
-    if (std::ranges::any_of(t.sizes(), [](Dim d) { return d.constant() == 0; })) return;
-    TensorType other = t.tensor();
-    for (size_t d = 0; d < other.rank(); ++d) {
-      const int64_t n = other.sizes[d].constant();
-      if (n < 2 || c_.flip()) continue;
-      const int64_t from = c_.between(0, n - 1);  // a part of the dim
-      other.offset = other.offset + other.strides[d] * from;
-      other.sizes[d] = c_.between(1, n - from);
-    }
-    if (other.rank() >= 2 && c_.flip()) {
-      std::swap(other.sizes[0], other.sizes[1]);
-      std::swap(other.strides[0], other.strides[1]);
-    }
-    const NameId shared =
-        graph.inputs()[i].alias ? *graph.inputs()[i].alias : graph.context().intern("m" + std::to_string(i));
-    const Initialiser init = graph.inputs()[i].init;
-    graph.input(i).alias = shared;
-    ValueId made = graph.add_input("x" + std::to_string(graph.inputs().size()), graph.context().tensor(other));
-    graph.input(graph.inputs().size() - 1).alias = shared;
-    graph.input(graph.inputs().size() - 1).init = init;
-    growth.add(made);
+    const auto [v, made] = input_in_memory_of_another(growth, c_);
+    if (made == kNone) return;
     if (!options_.writes || c_.below(4) == 3) return;
     const bool through_first = c_.flip();  // what one writes the other one sees
     call_on(growth, pool_.writing, through_first ? v : made);

@@ -172,6 +172,7 @@ Habits draw_habits(const Pool& pool, const GrowOptions& options, Chooser& c) {
   h.old = c.any_of<uint32_t>({4, 1, 12});
   if (options.control) h.control = c.any_of<uint32_t>({0, 0, 1, 3});
   if (options.writes) h.aliases = c.any_of<uint32_t>({0, 0, 4});
+  if (options.control) h.effects = c.any_of<uint32_t>({0, 0, 0, 0, 0, 1, 3});
   h.symbolic = options.symbols && c.below(4) == 3;
   h.tame = c.below(3) != 0;
   h.parts = c.any_of<uint32_t>({0, 0, 0, 1, 3});

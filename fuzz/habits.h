@@ -100,6 +100,7 @@ struct Habits {
   uint32_t parts = 0;                          // of 16 steps, how many take something apart and join it again
   uint32_t lazy = 0;                           // of 16 steps, how many look at something through a lazy view
   uint32_t masked = 0;                         // of 16 steps, how many move what may raise to where some is left out
+  uint32_t effects = 0;                        // of 16 steps, how many print or say what must hold
   uint32_t hazards = 0;                        // of 16 steps, how many read and write one memory in several places
   uint32_t edges = 0;                          // of 16 sizes, how many lie where vectors and tiles end
   uint32_t degenerate = 16;                    // of 16 sizes of 0 or 1, how many stay so: little is computed there

@@ -64,4 +64,35 @@ void grow_draws(Growth& growth, Chooser& choose, const Pool& pool, const CallWit
   }
 }
 
+std::pair<ValueId, ValueId> input_in_memory_of_another(Growth& growth, Chooser& choose) {
+  Graph& graph = *growth.graph;
+  const size_t i = choose.below(graph.inputs().size());
+  const ValueId v = graph.inputs()[i].value;
+  const Type& t = graph.type(v);
+  if (!t.is_tensor() || growth.made_for.contains(v) || graph.inputs().size() >= growth.most_inputs) return {v, kNone};
+  if (std::ranges::find(growth.values, v) == growth.values.end()) return {v, kNone};  // it has been resized
+  if (std::ranges::any_of(t.sizes(), [](Dim d) { return d.constant() == 0; })) return {v, kNone};
+  TensorType other = t.tensor();
+  for (size_t d = 0; d < other.rank(); ++d) {
+    const int64_t n = other.sizes[d].constant();
+    if (n < 2 || choose.flip()) continue;
+    const int64_t from = choose.between(0, n - 1);  // a part of the dim
+    other.offset = other.offset + other.strides[d] * from;
+    other.sizes[d] = choose.between(1, n - from);
+  }
+  if (other.rank() >= 2 && choose.flip()) {
+    std::swap(other.sizes[0], other.sizes[1]);
+    std::swap(other.strides[0], other.strides[1]);
+  }
+  const NameId shared =
+      graph.inputs()[i].alias ? *graph.inputs()[i].alias : graph.context().intern("m" + std::to_string(i));
+  const Initialiser init = graph.inputs()[i].init;
+  graph.input(i).alias = shared;
+  const ValueId made = graph.add_input("x" + std::to_string(graph.inputs().size()), graph.context().tensor(other));
+  graph.input(graph.inputs().size() - 1).alias = shared;
+  graph.input(graph.inputs().size() - 1).init = init;
+  growth.add(made);
+  return {v, made};
+}
+
 }  // namespace lenz::fuzz

@@ -15,4 +15,8 @@ void grow_hazards(Growth& growth, Chooser& choose, const Pool& pool, bool write,
 // Draws beside each other, of which some read what others drew: none may take another's turn in the stream.
 void grow_draws(Growth& growth, Chooser& choose, const Pool& pool, const CallWith& call);
 
+// Another input in the memory of one that is there: the same places, some of them, or in another order. That one, and
+// the new one, kNone where there is none.
+std::pair<ValueId, ValueId> input_in_memory_of_another(Growth& growth, Chooser& choose);
+
 }  // namespace lenz::fuzz
