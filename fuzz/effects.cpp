@@ -7,7 +7,8 @@ namespace lenz::fuzz {
 namespace {
 constexpr std::string_view kToken = "lenz.make_token", kPrint = "lenz.print", kAssert = "lenz.assert";
 // What holds of all numbers but NaN.
-constexpr std::string_view kEqual = "aten.eq.Tensor", kAll = "aten.all";  // op names: a condition made of a value
+constexpr std::string_view kEqual = "aten.eq.Tensor";  // op name: a condition made of a value
+constexpr std::string_view kAll = "aten.all";          // op name: of all of its elements
 
 ValueId call(Graph& graph, std::string_view op, std::span<const Arg> args) {
   Resolved r = resolve(graph, op, args, {});

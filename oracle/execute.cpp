@@ -76,6 +76,7 @@ RunValue NodeMachine::placed(const RunValue& tensor, const Type& like, const Sym
 }
 void NodeMachine::become(const RunValue& target, const RunValue& like) { oracle::become(target, like); }
 bool NodeMachine::truth(const RunValue& predicate) { return truth_of(predicate); }
+bool NodeMachine::holds(const RunValue& condition) { return truth_of(condition); }
 
 namespace {
 class Eager final : public NodeMachine {

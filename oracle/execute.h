@@ -30,9 +30,11 @@ class NodeMachine {
   virtual RunValue stacked(std::span<const RunValue> tensors, const Type& like, const SymValues& symbols);
   virtual RunValue placed(const RunValue& tensor, const Type& like, const SymValues& symbols);
   virtual void become(const RunValue& target,
-                      const RunValue& like);      // the tensor itself gets sizes, places and elements
-  virtual bool truth(const RunValue& predicate);  // of control flow
-  virtual bool widens() const { return false; }   // floats have other dtypes than the graph says
+                      const RunValue& like);         // the tensor itself gets sizes, places and elements
+  virtual bool truth(const RunValue& predicate);     // of control flow
+  virtual bool holds(const RunValue& condition);     // what is asserted
+  virtual void chosen(std::span<const RunValue>) {}  // results of control flow, which truths decided on
+  virtual bool widens() const { return false; }      // floats have other dtypes than the graph says
   // Tensors are on another device than the graph says, and lie there as they do.
   virtual bool elsewhere() const { return false; }
   virtual void seed(uint64_t ambient) = 0;

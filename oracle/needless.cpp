@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <set>
 
 #include "compiler/graph/alias.h"
 #include "compiler/graph/overlap.h"
@@ -175,10 +176,30 @@ std::unique_ptr<Graph> with_types_said(const Graph& graph, NodeId* same = nullpt
   return any ? std::move(said) : nullptr;
 }
 
+// Whether it takes lists, and some elements of what it gives nobody takes.
+bool gives_idle_elements(const Graph& graph, const Node& node) {
+  if (!node.op->each || node.result_count != 1) return false;
+  std::set<int64_t> taken;
+  for (const NodeId user : graph.value(node.result()).users) {
+    if (user == kOutputs || graph.node(user).op->full_name != "lenz.getitem") return false;  // op name: an element
+    taken.insert(graph.node(user).args[1].i);
+  }
+  return taken.size() < graph.type(node.result()).elements().size();
+}
+
 // Nothing of it is left out but what nobody needs. Null: there is nothing of that kind.
 std::unique_ptr<Graph> without_all_needless(const Graph& given) {
   const std::unique_ptr<Graph> said = with_types_said(given);
-  const Graph& graph = said ? *said : given;
+  const Graph& typed = said ? *said : given;
+  std::unique_ptr<Graph> apart;  // a call for each element, so that those that nobody takes can go
+  typed.for_each_node([&](NodeId id) {
+    if (!apart && gives_idle_elements(typed, typed.node(id))) apart = typed.clone();
+  });
+  for (NodeId id = apart ? apart->first() : kNone, next; id != kNone; id = next) {
+    next = apart->node(id).next;
+    if (gives_idle_elements(*apart, apart->node(id))) expand_elements(*apart, id);
+  }
+  const Graph& graph = apart ? *apart : typed;
   std::unique_ptr<Graph> left;
   if (!overwritten(graph).empty()) {
     left = graph.clone();

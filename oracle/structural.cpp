@@ -16,18 +16,7 @@ using Values = std::vector<RunValue>;
 
 Values operands(const StructuralCall& call, const Arg& list) {
   Values all;
-  switch (list.kind) {
-    case ArgKind::value_list:
-      for (ValueId v : list.value_list()) all.push_back(call.values[v]);
-      break;
-    case ArgKind::arg_list:
-      for (const Arg& a : list.arg_list()) all.push_back(literal_or_value(a, call.values, call.binding));
-      break;
-    case ArgKind::int_list:
-      for (Dim d : list.dim_list()) all.push_back(literal_or_value(Arg::of_dim(d), call.values, call.binding));
-      break;
-    default: break;
-  }
+  for (const Arg& a : items(list)) all.push_back(literal_or_value(a, call.values, call.binding));
   return all;
 }
 Values operands(const StructuralCall& call, size_t arg) { return operands(call, call.node.args[arg]); }
@@ -108,6 +97,7 @@ Values as_declared(const StructuralCall& call, Values results, const Values& han
         std::ranges::find(handed, results[i]) != handed.end())
       results[i] = call.runner.machine().placed(results[i], type, sizes);
   }
+  call.runner.machine().chosen(results);
   return results;
 }
 
@@ -153,7 +143,7 @@ Values scan(const StructuralCall& call) {
 Values make_token(const StructuralCall&) { return {nullptr}; }
 
 Values assertion(const StructuralCall& call) {
-  if (!truth_of(literal_or_value(call.node.args[1], call.values, call.binding)))
+  if (!call.runner.machine().holds(literal_or_value(call.node.args[1], call.values, call.binding)))
     throw Refusal{std::string(call.node.args[2].string())};
   return {nullptr};
 }

@@ -67,4 +67,25 @@ uint64_t hash_arg(const Arg& a) {
   }
 }
 
+SmallVec<Arg, 8> items(const Arg& list) {
+  SmallVec<Arg, 8> all;
+  switch (list.kind) {
+    case ArgKind::value_list:
+      for (ValueId v : list.value_list()) all.push_back(v == kNone ? Arg::none() : Arg::of_value(v));
+      break;
+    case ArgKind::int_list:
+      for (Dim d : list.dim_list()) all.push_back(Arg::of_dim(d));
+      break;
+    case ArgKind::real_list:
+      for (double d : list.real_list()) all.push_back(Arg::of_real(d));
+      break;
+    case ArgKind::bool_list:
+      for (bool b : list.bool_list()) all.push_back(Arg::of_bool(b));
+      break;
+    case ArgKind::arg_list: all = SmallVec<Arg, 8>(list.arg_list()); break;
+    default: break;
+  }
+  return all;
+}
+
 }  // namespace lenz

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "compiler/base/small_vec.h"
 #include "compiler/graph/type.h"
 
 namespace lenz {
@@ -167,6 +168,9 @@ static_assert(sizeof(Arg) == 16);
 // Equality of content. Reals compare by bits (NaN equals NaN, -0.0 differs from 0.0); values and graphs by index.
 bool operator==(const Arg& a, const Arg& b);
 uint64_t hash_arg(const Arg& arg);  // consistent with ==
+
+// The items of a list of any kind, each as an argument of its own, an absent one as none; of anything else nothing.
+SmallVec<Arg, 8> items(const Arg& list);
 
 // Calls visit(ValueId) for every value an argument mentions.
 template <class F>

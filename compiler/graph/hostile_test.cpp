@@ -91,6 +91,23 @@ TEST(Hostile, DeepAndLongTexts) {
   expect_error(text, "<text>:");
 }
 
+// Lists of something else than what operands are.
+TEST(Hostile, OperandsThatAreNone) {
+  for (const char* list : {"[1.5]", "[true]", "[none]", "[%x, none]", "[\"a\"]", "[%x, 1.5]", "%l", "1", "none"}) {
+    const std::string given = list, head = "graph @g(%p: bool[], %x: f32[2], %l: [f32[2]]) {\n",
+                      sub = "\ngraph @s(%x: f32[2]) { return %x }";
+    const auto refused = [&](const std::string& call) {
+      EXPECT_THROW(parse_graph(head + call + "\n return %x }" + sub, op_table()), UserError) << call;
+    };
+    refused("%y = lenz.cond(%p, @s, @s, " + given + ")");
+    refused("%y = lenz.scan(@s, " + given + ", [%x])");
+    refused("%y = lenz.scan(@s, [%x], " + given + ")");
+    refused("%y = lenz.while_loop(@s, @s, " + given + ")");
+    if (given != "[1.5]" && given != "[true]" && given != "[%x, 1.5]")
+      refused("%t = lenz.make_token() %u = lenz.print(%t, \"{}\", " + given + ")");
+  }
+}
+
 // A few characters that ask for a list of a thousand million tensors.
 TEST(Hostile, LongLists) {
   for (std::string_view call : {"aten.unbind(%x)", "aten.split(%x, 1)", "aten.chunk(%x, 1000000000)",

@@ -39,16 +39,6 @@ void put_symbols(Graph& sub, const Bound& bound) {
   });
 }
 
-SmallVec<Arg, 8> operands(const Arg& list) {
-  SmallVec<Arg, 8> all;
-  if (list.kind == ArgKind::value_list)
-    for (ValueId v : list.value_list()) all.push_back(Arg::of_value(v));
-  if (list.kind == ArgKind::arg_list) all = SmallVec<Arg, 8>(list.arg_list());
-  if (list.kind == ArgKind::int_list)
-    for (Dim d : list.dim_list()) all.push_back(Arg::of_dim(d));
-  return all;
-}
-
 }  // namespace
 
 // --- calls of sub-graphs
@@ -142,7 +132,7 @@ void Lowering::assume_of(const Graph& sub, const std::function<Dim(Dim)>& bound)
 
 std::vector<Lowering::Operand> Lowering::operands_of(const Arg& list) const {
   std::vector<Operand> out;
-  for (const Arg& a : operands(list)) {
+  for (const Arg& a : items(list)) {
     bool number = !a.is_value() || graph_->type(a.value()).kind == TypeKind::sym_int;
     if (a.is_value() && graph_->type(a.value()).kind == TypeKind::token)
       out.push_back({kNone, 0, true});
@@ -382,7 +372,7 @@ BufferId Lowering::shown_buffer(const Node& node, const Arg& shown) {
 void Lowering::lower_print(const Node& node) {
   loops::Print print;
   print.text = node.args[1].string();
-  for (const Arg& shown : operands(node.args[2])) {
+  for (const Arg& shown : items(node.args[2])) {
     print.numbers.push_back(!shown.is_value() || !graph_->type(shown.value()).is_tensor());
     print.values.push_back(shown_buffer(node, shown));
   }

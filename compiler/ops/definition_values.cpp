@@ -170,27 +170,17 @@ Arg DefinitionValues::list_of(std::span<const Arg> items) {
 }
 
 SmallVec<Arg, 8> DefinitionValues::items_of(const Arg& list) {
-  SmallVec<Arg, 8> items;
-  if (list.kind == ArgKind::int_list)
-    for (Dim d : list.dim_list()) items.push_back(Arg::of_dim(d));
-  if (list.kind == ArgKind::real_list)
-    for (double d : list.real_list()) items.push_back(Arg::of_real(d));
-  if (list.kind == ArgKind::bool_list)
-    for (bool b : list.bool_list()) items.push_back(Arg::of_bool(b));
+  SmallVec<Arg, 8> all = items(list);
   if (list.is_value()) {
     const size_t count = graph_.type(list.value()).elements().size();
     for (size_t i = 0; i < count; ++i) {
       const Arg args[] = {list, Arg::of_int(static_cast<int64_t>(i))};
       NodeId id = graph_.insert(before_, *graph_.ops().find("lenz.getitem"), args, origin_);
-      items.push_back(Arg::of_value(graph_.node(id).result()));
+      all.push_back(Arg::of_value(graph_.node(id).result()));
     }
   }
-  if (list.kind == ArgKind::value_list)
-    for (ValueId v : list.value_list()) items.push_back(v == kNone ? Arg::none() : Arg::of_value(v));
-  if (list.kind == ArgKind::arg_list)
-    for (const Arg& a : list.arg_list()) items.push_back(a);
-  if (list.kind == ArgKind::integer) items.push_back(list);
-  return items;
+  if (list.kind == ArgKind::integer) all.push_back(list);
+  return all;
 }
 
 }  // namespace lenz

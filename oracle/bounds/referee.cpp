@@ -96,6 +96,17 @@ struct Referee::Impl final : NodeMachine {
     if (predicate && predicate->value.isTensor() && !store.certain(predicate->value.toTensor())) undecided = true;
     return truth_of(predicate);
   }
+  bool holds(const RunValue& condition) override {
+    const bool open = condition && condition->value.isTensor() && !store.certain(condition->value.toTensor());
+    refusals_open = refusals_open || open;
+    return truth_of(condition);
+  }
+  // Also what is handed on as it is, or was made before the last truth was asked for.
+  void chosen(std::span<const RunValue> results) override {
+    if (!undecided) return;
+    FlowContext in = context();
+    mark_unknown(in, results);
+  }
 
   void run(const Graph& graph, const Node& node, std::span<const RunValue> values, const SymValues& symbols,
            Outcome& out) override {
@@ -578,7 +589,7 @@ Reference Referee::run_within_memory(const Graph& graph, std::span<const RunValu
   r.unbounded.assign(run.unbounded.begin(), run.unbounded.end());
   r.excused.assign(run.excused.begin(), run.excused.end());
   r.sizes_open = run.sizes_open || run.undecided;
-  r.refusals_open = run.refusals_open;
+  r.refusals_open = run.refusals_open || run.undecided;
   r.zero_signs_open = run.store.loosened();
   r.choices = run.store.choices();
   const Type nothing{};

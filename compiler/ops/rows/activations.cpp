@@ -383,7 +383,7 @@ void backward_rows(RowSink& t) {
     $d = wrap($dim, rank(%x)) $n = size(%glu, $d)
     %s = aten.sigmoid(aten.slice(%x, $d, $n, 2 * $n))
     %a = aten.slice(%dx, $d, 0, $n) %b = aten.slice(%dx, $d, $n, 2 * $n)
-    return aten.add(aten.mul(%a, %s), aten.mul(aten.mul(%b, aten.rsub(%s, 1)), %glu)))",
+    return aten.add(aten.mul(%a, %s), aten.mul(%glu, aten.sub(%b, aten.mul(%s, %b)))))",
                                                                                row));
   row.infer = rule::composite_of_copies;
   row.dtypes = dtypes::numbers;

@@ -12,24 +12,12 @@ using Binding = std::map<const SymNode*, Dim>;
 
 Types operand_types(Infer& in, std::string_view param) {
   Types types;
-  const Arg& a = in.arg(param);
-  if (a.kind == ArgKind::arg_list || a.kind == ArgKind::int_list) {
-    for (const Arg& e : a.kind == ArgKind::arg_list ? a.arg_list() : std::span<const Arg>()) {
-      if (e.kind == ArgKind::value) {
-        types.push_back(&in.type_of(e.value()));
-      } else if (e.kind == ArgKind::integer) {
-        types.push_back(in.context().sym_int(e.dim()));
-      } else {
-        in.raise("operands of control flow are values and integers");
-      }
-    }
-    for (Dim d : a.kind == ArgKind::int_list ? a.dim_list() : std::span<const Dim>())
-      types.push_back(in.context().sym_int(d));
-    return types;
-  }
-  for (ValueId v : a.value_list()) {
-    if (v == kNone) in.raise("an operand of control flow can't be none");
-    types.push_back(&in.type_of(v));
+  const Arg& list = in.arg(param);
+  if (list.is_value()) in.raise("operands of control flow are listed one by one");
+  for (const Arg& a : items(list)) {
+    if (a.kind == ArgKind::none) in.raise("an operand of control flow can't be none");
+    if (!a.is_value() && a.kind != ArgKind::integer) in.raise("operands of control flow are values and integers");
+    types.push_back(a.is_value() ? &in.type_of(a.value()) : in.context().sym_int(a.dim()));
   }
   return types;
 }
@@ -213,11 +201,15 @@ void scan(Infer& in) {
 void print(Infer& in) {
   const std::string_view text = in.string("format");
   const Arg& values = in.arg("values");
+  if (values.is_value()) in.raise("what is printed is listed one by one");
   size_t places = 0;
   for (size_t at = text.find("{}"); at != std::string_view::npos; at = text.find("{}", at + 2)) ++places;
-  const size_t count = values.is_value() ? in.type_of(values.value()).elements().size() : values.count;
-  in.require(places == count, "the text has " + std::to_string(places) + " {}, and there are " + std::to_string(count) +
-                                  " values to print");
+  const SmallVec<Arg, 8> shown = items(values);
+  for (const Arg& a : shown)
+    if (!a.is_value() && a.kind != ArgKind::integer && a.kind != ArgKind::real && a.kind != ArgKind::boolean)
+      in.raise("tensors and numbers can be printed, nothing else");
+  in.require(places == shown.size(), "the text has " + std::to_string(places) + " {}, and there are " +
+                                         std::to_string(shown.size()) + " values to print");
   token(in);
 }
 
