@@ -81,13 +81,30 @@ bool KernelMaker::may_have_lanes(const Nest& nest, const Axis& axis) const {
   });
 }
 
-// Bytes of the largest value that lanes along the axis have one each of.
+// Bytes of the largest value that lanes along the axis have one each of. A coordinate made of what is narrower is none:
+// it is what an address is told by, in as many vectors as that takes.
 int64_t KernelMaker::widest(const Nest& nest, const Axis& axis) {
   int64_t most = 4;
   const Along moving = along(nest, axis.symbol);
-  for (size_t v = 0; v < nest.body.size(); ++v)
-    if (moving.values[v] && nest.body[v].kind != InstrKind::index)
-      most = std::max(most, std::min<int64_t>(item_size(nest.body[v].dtype), 8));
+  std::vector<bool> tells(nest.body.size(), true);  // nothing but coordinates
+  auto is_read = [&](Ssa by, Ssa v) {
+    const loops::Instr& i = nest.body[by];
+    if (i.kind != InstrKind::position) tells[v] = false;
+  };
+  for (Ssa v = 0; v < nest.body.size(); ++v) {
+    for (Ssa operand : nest.body[v].operands) is_read(v, operand);
+    if (nest.body[v].mask != kNone) is_read(v, nest.body[v].mask);
+  }
+  for (const Store& s : nest.stores) tells[s.value] = false;
+  auto converts = [&](const loops::Instr& i) {
+    return i.kind == InstrKind::scalar && i.operands.size() == 1 && item_size(nest.body[i.operands[0]].dtype) <= 4;
+  };
+  for (Ssa v = 0; v < nest.body.size(); ++v) {
+    const loops::Instr& i = nest.body[v];
+    if (!moving.values[v] || i.kind == InstrKind::index || i.kind == InstrKind::position) continue;
+    if (tells[v] && converts(i)) continue;
+    most = std::max(most, std::min<int64_t>(item_size(i.dtype), 8));
+  }
   return most;
 }
 
