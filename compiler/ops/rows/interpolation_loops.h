@@ -247,11 +247,11 @@ inline constexpr std::string_view kBicubicAaLoops =
 #define LENZ_COORDINATE           \
   "$size = size(%input, $d + 2) " \
   "x = to(%grid[at($i, 0), drop($i, 2), $n - 1 - $d], $t) "
-// A place of the input, if it is one. Vectors turn floats into integers as wide as they are in one step, into wider ones
-// one by one where they have no instruction for it.
-#define LENZ_PLACE                                                                                              \
-  "inside = inside and (place >= 0 and place < to($size, $t)) "                                                 \
-  "$whole = i64 if is_constant($size) { if $size <= 2147483647 { $whole = i32 } } "                             \
+// A place of the input, if it is one. Vectors turn floats into integers as wide as they are in one step, into wider
+// ones one by one where they have no instruction for it.
+#define LENZ_PLACE                                                                  \
+  "inside = inside and (place >= 0 and place < to($size, $t)) "                     \
+  "$whole = i64 if is_constant($size) { if $size <= 2147483647 { $whole = i32 } } " \
   "$at = concat($at, [position(where(place >= 0 and place < to($size, $t), to(place, $whole), 0), $size)]) "
 // In 2-D a place that is none of the input's counts for 0 times its weight, which may be NaN.
 #define LENZ_SAMPLER(term, corners)                                                                                   \
