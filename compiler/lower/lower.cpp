@@ -329,8 +329,9 @@ bool Lowering::runs_outside(const Node& node) const {
 // Whether a product of matrices takes loops less time than a host needs to be called. Its factors are the last two
 // operands.
 bool Lowering::is_small_product(const Node& node, const OpDef& row) const {
-  // Of few rows the other factor is read, and may have to be turned, for little work.
+  // Of few rows the other factor is read, and may have to be turned, for little work: but once for many steps.
   constexpr int64_t kMultiplications = 1 << 18, kOfFewRows = 1 << 14, kManyRows = 8, kVector = 16;
+  constexpr size_t kOften = 8;
   constexpr int64_t kFewTerms = 8, kSomeTerms = 16, kWide = 32, kVeryWide = 128;
   if (row.lowering.body.find(" as matmul ") == std::string::npos) return false;
   SmallVec<ValueId, 4> operands;
@@ -349,7 +350,20 @@ bool Lowering::is_small_product(const Node& node, const OpDef& row) const {
       (columns <= kVeryWide || (all.is_constant() && all.constant() <= kMultiplications)))
     return true;
   if (!all.is_constant()) return false;
-  return columns >= kVector && all.constant() * terms <= (many ? kMultiplications : kOfFewRows);
+  const bool enough = many || products_by(operands.back()) >= kOften;
+  return columns >= kVector && all.constant() * terms <= (enough ? kMultiplications : kOfFewRows);
+}
+
+// How many products have it as their last factor: it is turned once for all of them, and stays in a cache.
+size_t Lowering::products_by(ValueId factor) const {
+  return static_cast<size_t>(std::ranges::count_if(graph_->value(factor).users, [&](NodeId user) {
+    if (user == kOutputs) return false;
+    const Node& node = graph_->node(user);
+    ValueId last = kNone;
+    for (const Arg& a : node.arguments())
+      if (a.is_value()) last = a.value();
+    return node.op->has(Trait::contraction) && last == factor;
+  }));
 }
 
 // Whether its buffer is its own: of a view too whose elements loops make (complex numbers of parts, conjugates).
