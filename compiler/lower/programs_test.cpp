@@ -199,6 +199,22 @@ TEST(LoweredPrograms, SmallProductsAreLoops) {
                       "aten.convolution(%x, %w, none, [1, 1], [0, 0], [1, 1], false, [0, 0], 1)"));
 }
 
+// Depthwise ones of few taps, and those of one channel; not where channels lie beside each other.
+TEST(LoweredPrograms, ThinConvolutionsAreLoops) {
+  auto outside = [](const std::string& image, const std::string& weights, int groups) {
+    return products_outside(
+               "graph @g(%x: f32" + image + ", %w: f32" + weights +
+               ") level core { %r = aten.convolution(%x, %w, none, [1, 1], [1, 1], [1, 1], false, [0, 0], " +
+               std::to_string(groups) + ") return %r }") > 0;
+  };
+  EXPECT_FALSE(outside("[3, 24, 9, 9]", "[24, 1, 3, 3]", 24));
+  EXPECT_FALSE(outside("[3, 1, 9, 9]", "[8, 1, 3, 3]", 1));
+  EXPECT_TRUE(outside("[3, 24, 9, 9] strides [1944, 1, 216, 24]", "[24, 1, 3, 3]", 24));
+  EXPECT_TRUE(outside("[3, 24, 9, 9]", "[24, 1, 7, 7]", 24));
+  EXPECT_TRUE(outside("[3, 1, 9, 9]", "[32, 1, 3, 3]", 1));
+  EXPECT_TRUE(outside("[3, 24, 9, 9]", "[24, 2, 3, 3]", 12));
+}
+
 // A recurrence multiplies few rows by the same weights, step after step: they are turned once.
 TEST(LoweredPrograms, FewRowsByOneFactorAreLoopsWhereThatIsOften) {
   auto outside = [](int steps) {
