@@ -21,16 +21,24 @@ at::Tensor tensor_in(const c10::Storage& storage, Dtype dtype, std::span<const i
   return made;
 }
 
+namespace {
+// By which an owner is known to be a storage of libtorch's.
+struct LetGo {
+  void operator()(c10::Storage* s) const { delete s; }
+};
+}  // namespace
+
 loops::Tensor StorageBridge::in(const at::Tensor& given) {
   at::Tensor t = given.resolve_conj().resolve_neg();
   const c10::Storage& storage = t.storage();
-  std::shared_ptr<loops::Storage>& s = known_[storage.unsafeGetStorageImpl()];
+  std::weak_ptr<loops::Storage>& known = known_[storage.unsafeGetStorageImpl()];
+  std::shared_ptr<loops::Storage> s = known.lock();
   if (!s) {
     s = std::make_shared<loops::Storage>();
     s->data = static_cast<std::byte*>(storage.mutable_data());
     s->bytes = storage.nbytes();
-    s->owner = std::make_shared<c10::Storage>(storage);
-    back_.emplace(s.get(), storage);
+    s->owner = std::shared_ptr<c10::Storage>(new c10::Storage(storage), LetGo{});
+    known = s;
   }
   loops::Ints sizes, strides;
   for (int64_t n : t.sizes()) sizes.push_back(n);
@@ -39,15 +47,17 @@ loops::Tensor StorageBridge::in(const at::Tensor& given) {
 }
 
 at::Tensor StorageBridge::out(const loops::Tensor& t) {
-  auto at = back_.find(t.storage().get());
-  if (at == back_.end()) {
-    auto* keep = new std::shared_ptr<loops::Storage>(t.storage());
-    auto release = [](void* p) { delete static_cast<std::shared_ptr<loops::Storage>*>(p); };
-    c10::DataPtr data((*keep)->data, keep, release, at::kCPU);
-    c10::Storage made(c10::Storage::use_byte_size_t(), (*keep)->bytes, std::move(data), nullptr, false);
-    at = back_.emplace(t.storage().get(), made).first;
-  }
-  return tensor_in(at->second, t.dtype(), t.sizes(), t.strides(), t.offset());
+  const std::shared_ptr<loops::Storage>& storage = t.storage();
+  const auto shown = [&](const c10::Storage& s) { return tensor_in(s, t.dtype(), t.sizes(), t.strides(), t.offset()); };
+  if (std::get_deleter<LetGo>(storage->owner)) return shown(*static_cast<const c10::Storage*>(storage->owner.get()));
+  if (auto at = back_.find(storage.get()); at != back_.end()) return shown(at->second);
+  const bool seen_again = storage.use_count() > 1;  // by somebody beside this tensor
+  auto* keep = new std::shared_ptr<loops::Storage>(storage);
+  auto release = [](void* p) { delete static_cast<std::shared_ptr<loops::Storage>*>(p); };
+  c10::DataPtr data((*keep)->data, keep, release, at::kCPU);
+  c10::Storage made(c10::Storage::use_byte_size_t(), (*keep)->bytes, std::move(data), nullptr, false);
+  if (seen_again) back_.emplace(storage.get(), made);
+  return shown(made);
 }
 
 namespace {
@@ -195,7 +205,7 @@ void require_declared_sizes(const loops::Extern& node, const loops::Buffer& want
 
 std::vector<loops::Tensor> run_extern(const loops::ExternCall& call, const loops::Program& program, Boxed& boxed,
                                       StorageBridge& bridge) {
-  std::vector<RunValue> values(program.buffers.size());
+  std::vector<RunValue>& values = bridge.operands(program.buffers.size());
   std::vector<const void*> operands;
   for (const Arg& a : call.node.args)
     for_each_value(a, [&](ValueId v) {
@@ -205,6 +215,7 @@ std::vector<loops::Tensor> run_extern(const loops::ExternCall& call, const loops
     });
   SymValues symbols = [&](const SymNode* s) -> std::optional<int64_t> { return call.integer(Dim(s)); };
   Outcome out = outcome_of(call.node, boxed, values, symbols);
+  for (const Arg& a : call.node.args) for_each_value(a, [&](ValueId v) { values[v] = nullptr; });
   if (out.out_of_memory()) throw std::bad_alloc();
   if (out.raised) throw UserError(call.node.op->full_name + ": " + out.text);
   std::vector<loops::Tensor> results;

@@ -18,10 +18,17 @@ class StorageBridge {
   // Lazy conjugation and negation are done: such a tensor comes as a copy.
   loops::Tensor in(const at::Tensor& given);
   at::Tensor out(const loops::Tensor& t);
+  // Room for a call's operands by buffer. One for all calls: a program has many more buffers than a call has operands.
+  std::vector<RunValue>& operands(size_t buffers) {
+    operands_.resize(buffers);
+    return operands_;
+  }
 
  private:
-  std::unordered_map<const c10::StorageImpl*, std::shared_ptr<loops::Storage>> known_;
+  // What came in lives as long as somebody has it, so that its memory serves again within the same run.
+  std::unordered_map<const c10::StorageImpl*, std::weak_ptr<loops::Storage>> known_;
   std::unordered_map<const loops::Storage*, c10::Storage> back_;
+  std::vector<RunValue> operands_;
 };
 
 // What `make` allocates by libtorch. std::bad_alloc where its allocator has no memory.

@@ -323,14 +323,15 @@ bool Lowering::runs_outside(const Node& node) const {
   const OpDef& row = node.op->base ? *node.op->base : *node.op;
   return options_.products_outside && row.has(Trait::contraction) &&
          (row.has(Trait::core) || may_have_host_kernel(row)) && node.op->variant == VariantKind::functional &&
-         !is_small_product(node, row) && !has_no_share(node);
+         !is_small_product(node, row) && !is_thin_convolution(node, row) && !has_no_share(node);
 }
 
 // Whether a product of matrices takes loops less time than a host needs to be called. Its factors are the last two
 // operands.
 bool Lowering::is_small_product(const Node& node, const OpDef& row) const {
-  // Of few rows the other factor is read, and may have to be turned, for little work.
+  // Of few rows the other factor is read, and may have to be turned, for little work: but once for many steps.
   constexpr int64_t kMultiplications = 1 << 18, kOfFewRows = 1 << 14, kManyRows = 8, kVector = 16;
+  constexpr size_t kOften = 8;
   constexpr int64_t kFewTerms = 8, kSomeTerms = 16, kWide = 32, kVeryWide = 128;
   if (row.lowering.body.find(" as matmul ") == std::string::npos) return false;
   SmallVec<ValueId, 4> operands;
@@ -349,7 +350,38 @@ bool Lowering::is_small_product(const Node& node, const OpDef& row) const {
       (columns <= kVeryWide || (all.is_constant() && all.constant() <= kMultiplications)))
     return true;
   if (!all.is_constant()) return false;
-  return columns >= kVector && all.constant() * terms <= (many ? kMultiplications : kOfFewRows);
+  const bool enough = many || products_by(operands.back()) >= kOften;
+  return columns >= kVector && all.constant() * terms <= (enough ? kMultiplications : kOfFewRows);
+}
+
+// Whether a convolution takes each result from one channel by a few weights, and makes few of each: a host that has its
+// elements in blocks of channels takes as long for one as for a block. Not of what lies channel by channel, whose
+// blocks are there already. Its operands are the image and the weights.
+bool Lowering::is_thin_convolution(const Node& node, const OpDef& row) const {
+  constexpr int64_t kTaps = 9, kResults = 8;
+  if (row.lowering.body.find(" as convolution ") == std::string::npos) return false;
+  const int groups = row.schema.find("groups"), transposed = row.schema.find("transposed");
+  if (groups < 0 || transposed < 0 || node.args[static_cast<size_t>(transposed)].boolean()) return false;
+  const Type &image = type(node.args[0].value()), &weights = type(node.args[1].value());
+  if (weights.rank() < 3 || !weights.sizes()[1].is(1) || item_size(image.dtype) < 4) return false;
+  if (image.rank() != weights.rank() || !image.strides().back().is(1)) return false;
+  Dim taps = 1;
+  for (size_t d = 2; d < weights.rank(); ++d) taps *= weights.sizes()[d];
+  const Dim made = weights.sizes()[0], of = node.args[static_cast<size_t>(groups)].dim();
+  if (!taps.is_constant() || !made.is_constant() || !of.is_constant() || of.is(0)) return false;
+  return taps.constant() <= kTaps && made.constant() <= kResults * of.constant();
+}
+
+// How many products have it as their last factor: it is turned once for all of them, and stays in a cache.
+size_t Lowering::products_by(ValueId factor) const {
+  return static_cast<size_t>(std::ranges::count_if(graph_->value(factor).users, [&](NodeId user) {
+    if (user == kOutputs) return false;
+    const Node& node = graph_->node(user);
+    ValueId last = kNone;
+    for (const Arg& a : node.arguments())
+      if (a.is_value()) last = a.value();
+    return node.op->has(Trait::contraction) && last == factor;
+  }));
 }
 
 // Whether its buffer is its own: of a view too whose elements loops make (complex numbers of parts, conjugates).

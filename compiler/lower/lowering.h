@@ -86,6 +86,8 @@ class Lowering {
   void lower_extern(const Node& node, std::span<const loops::BufferId> results);
   bool runs_outside(const Node& node) const;
   bool is_small_product(const Node& node, const OpDef& row) const;
+  bool is_thin_convolution(const Node& node, const OpDef& row) const;
+  size_t products_by(ValueId factor) const;
   bool is_extern(const Node& node) const;
   bool lies_by_itself(ValueId v) const;
   bool is_apart(ValueId v) const;

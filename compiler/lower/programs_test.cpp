@@ -175,14 +175,17 @@ TEST(LoweredPrograms, ManyLooksAtOneMemory) {
 }
 
 // A host is called for a product where that takes less time than the call does.
+size_t products_outside(const std::string& text) {
+  const loops::Program program = lower_graph(*parse_graph(text, op_table()), {.products_outside = true});
+  size_t externs = 0;
+  loops::for_each_node(program.body,
+                       [&](const loops::Node& n) { externs += std::holds_alternative<loops::Extern>(n.is); });
+  return externs;
+}
+
 TEST(LoweredPrograms, SmallProductsAreLoops) {
   auto outside = [](const std::string& inputs, const std::string& call) {
-    auto graph = parse_graph("graph @g(" + inputs + ") level core { %r = " + call + " return %r }", op_table());
-    const loops::Program program = lower_graph(*graph, {.products_outside = true});
-    size_t externs = 0;
-    loops::for_each_node(program.body,
-                         [&](const loops::Node& n) { externs += std::holds_alternative<loops::Extern>(n.is); });
-    return externs > 0;
+    return products_outside("graph @g(" + inputs + ") level core { %r = " + call + " return %r }") > 0;
   };
   EXPECT_FALSE(outside("%x: f32[16, 12], %y: f32[12, 48]", "aten.mm(%x, %y)"));
   EXPECT_FALSE(outside("%b: f32[48], %x: bf16[16, 12], %y: bf16[12, 48]", "aten.mm(%x, %y)"));
@@ -194,6 +197,38 @@ TEST(LoweredPrograms, SmallProductsAreLoops) {
   EXPECT_TRUE(outside("%x: f32[16, 12], %y: f32[12, 5]", "aten.mm(%x, %y)"));  // no whole vector
   EXPECT_TRUE(outside("%x: f32[1, 4, 8, 8], %w: f32[4, 4, 3, 3]",
                       "aten.convolution(%x, %w, none, [1, 1], [0, 0], [1, 1], false, [0, 0], 1)"));
+}
+
+// Depthwise ones of few taps, and those of one channel; not where channels lie beside each other.
+TEST(LoweredPrograms, ThinConvolutionsAreLoops) {
+  auto outside = [](const std::string& image, const std::string& weights, int groups) {
+    return products_outside(
+               "graph @g(%x: f32" + image + ", %w: f32" + weights +
+               ") level core { %r = aten.convolution(%x, %w, none, [1, 1], [1, 1], [1, 1], false, [0, 0], " +
+               std::to_string(groups) + ") return %r }") > 0;
+  };
+  EXPECT_FALSE(outside("[3, 24, 9, 9]", "[24, 1, 3, 3]", 24));
+  EXPECT_FALSE(outside("[3, 1, 9, 9]", "[8, 1, 3, 3]", 1));
+  EXPECT_TRUE(outside("[3, 24, 9, 9] strides [1944, 1, 216, 24]", "[24, 1, 3, 3]", 24));
+  EXPECT_TRUE(outside("[3, 24, 9, 9]", "[24, 1, 7, 7]", 24));
+  EXPECT_TRUE(outside("[3, 1, 9, 9]", "[32, 1, 3, 3]", 1));
+  EXPECT_TRUE(outside("[3, 24, 9, 9]", "[24, 2, 3, 3]", 12));
+}
+
+// A recurrence multiplies few rows by the same weights, step after step: they are turned once.
+TEST(LoweredPrograms, FewRowsByOneFactorAreLoopsWhereThatIsOften) {
+  auto outside = [](int steps) {
+    std::string text = "graph @g(%x: f32[5, 64], %w: f32[64, 64]) level core {\n  %w1 = aten.permute(%w, [1, 0])\n";
+    std::string from = "%x";
+    for (int i = 0; i < steps; ++i) {
+      const std::string to = "%h" + std::to_string(i);
+      text += "  " + to + " = aten.mm(" + from + ", %w1)\n";
+      from = to;
+    }
+    return products_outside(text + "  return " + from + "\n}\n");
+  };
+  EXPECT_EQ(outside(3), 3U);
+  EXPECT_EQ(outside(12), 0U);
 }
 
 }  // namespace

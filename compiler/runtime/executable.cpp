@@ -70,6 +70,9 @@ Executable::Executable(loops::Program program, KernelCode code, ExecutableOption
   s.tape = make_tape(s.program, s.code, s.steps);
   find_together(*s.tape, s.program, s.plan);
   s.early = loops::early_symbols(s.program);
+  s.views.resize(s.program.buffers.size());
+  for (loops::BufferId id = 0; id < s.plan.places.size(); ++id)
+    if (s.plan.places[id].kind == Place::view) s.views[s.plan.places[id].number].push_back(id);
   s.dying.resize(s.program.body.nodes.size());
   std::vector<bool> shown(s.program.buffers.size());
   loops::for_each_output_buffer(s.program, [&](loops::BufferId id) { shown[s.owner(id)] = true; });

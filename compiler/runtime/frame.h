@@ -26,6 +26,7 @@ struct Shared {
   loops::SymbolSet early;
   bool shares_inputs = false;            // some input is written, or of an alias class: pointers have to be looked at
   std::vector<loops::Tensor> constants;  // by buffer
+  std::vector<std::vector<loops::BufferId>> views;  // by owner
   std::vector<std::vector<loops::BufferId>> dying;  // by step of the main block: results of externs, needed no more
   // Of profiled calls.
   std::atomic<bool> profiling = false;

@@ -129,9 +129,7 @@ void Frame::run_extern(const loops::Extern& node) {
     storages_[owner] = made[i].storage()->data;
     first_[owner] = made[i].element(made[i].numel() == 0 ? 0 : made[i].offset());
     bytes_[owner] = made[i].storage()->bytes;
-    for (BufferId view = 0; view < s_.plan.places.size(); ++view)
-      if (s_.plan.places[view].kind == Place::view && s_.plan.places[view].number == owner)
-        first_[view] = storages_[owner] + offsets_[view];
+    for (BufferId view : s_.views[owner]) first_[view] = storages_[owner] + offsets_[view];
   }
 }
 

@@ -44,6 +44,14 @@ TEST(Columns, HalfOfTheRegistersAreSums) {
               ContainsRegex("lanes 16 unroll 4, reduce"));  // it needs registers
 }
 
+// What is made of a sum needs registers when the sum is done.
+TEST(Columns, WhatIsMadeOfSumsTakesNoneOfThem) {
+  const std::string graph =
+      "graph @g(%x: f32[5, 77], %w: f32[77, 308], %b: f32[308]) {\n  %y = aten.addmm(%b, %x, %w)\n"
+      "  %z = aten.sigmoid(%y)\n  return %z\n}\n";
+  EXPECT_THAT(loops::print(scheduled(graph, cpu_target("avx512", 1))), ContainsRegex("lanes 16 unroll 16, reduce"));
+}
+
 // Of tiles that have fewer columns than so many registers, no vector is left to walk its rows alone.
 TEST(Columns, OfATileThatEndsSomewhereAreOneTurn) {
   const std::string open =

@@ -19,6 +19,21 @@ constexpr size_t kMostUnrolled = 160;  // instructions of an unrolled body
 constexpr double kMostDrawn = 320;     // what one that draws costs: its code is as much
 constexpr double kFewOfColumn = 3;     // simple operations, which need no registers of their own beside a sum's
 
+// Simple operations for each number that is combined: not what is made of the result, nor what is there once.
+double cost_of_column(const Nest& nest) {
+  std::vector<bool> inner(nest.body.size());
+  for (const Axis& a : nest.axes) {
+    if (a.kind == AxisKind::parallel) continue;
+    const Along moving = along(nest, a.symbol);
+    for (size_t v = 0; v < inner.size(); ++v) inner[v] = inner[v] || moving.values[v];
+  }
+  const std::vector<bool> late = loops::epilogue(nest);
+  double cost = 0;
+  for (size_t v = 0; v < nest.body.size(); ++v)
+    if (nest.body[v].kind == InstrKind::reduce || (inner[v] && !late[v])) cost += cost_of(nest.body[v]);
+  return cost;
+}
+
 }  // namespace
 
 void KernelMaker::tile() {
@@ -81,13 +96,30 @@ bool KernelMaker::may_have_lanes(const Nest& nest, const Axis& axis) const {
   });
 }
 
-// Bytes of the largest value that lanes along the axis have one each of.
+// Bytes of the largest value that lanes along the axis have one each of. A coordinate made of what is narrower is none:
+// it is what an address is told by, in as many vectors as that takes.
 int64_t KernelMaker::widest(const Nest& nest, const Axis& axis) {
   int64_t most = 4;
   const Along moving = along(nest, axis.symbol);
-  for (size_t v = 0; v < nest.body.size(); ++v)
-    if (moving.values[v] && nest.body[v].kind != InstrKind::index)
-      most = std::max(most, std::min<int64_t>(item_size(nest.body[v].dtype), 8));
+  std::vector<bool> tells(nest.body.size(), true);  // nothing but coordinates
+  auto is_read = [&](Ssa by, Ssa v) {
+    const loops::Instr& i = nest.body[by];
+    if (i.kind != InstrKind::position) tells[v] = false;
+  };
+  for (Ssa v = 0; v < nest.body.size(); ++v) {
+    for (Ssa operand : nest.body[v].operands) is_read(v, operand);
+    if (nest.body[v].mask != kNone) is_read(v, nest.body[v].mask);
+  }
+  for (const Store& s : nest.stores) tells[s.value] = false;
+  auto converts = [&](const loops::Instr& i) {
+    return i.kind == InstrKind::scalar && i.operands.size() == 1 && item_size(nest.body[i.operands[0]].dtype) <= 4;
+  };
+  for (Ssa v = 0; v < nest.body.size(); ++v) {
+    const loops::Instr& i = nest.body[v];
+    if (!moving.values[v] || i.kind == InstrKind::index || i.kind == InstrKind::position) continue;
+    if (tells[v] && converts(i)) continue;
+    most = std::max(most, std::min<int64_t>(item_size(i.dtype), 8));
+  }
   return most;
 }
 
@@ -136,7 +168,7 @@ void KernelMaker::add_lanes(Nest& nest) const {
   // is read at once, the better memory follows.
   const NestFacts facts = facts_of(nest);
   const bool columns = reduces && axis.kind == AxisKind::parallel;
-  const bool wide = columns && facts.cost <= kFewOfColumn && !in_steps(program_, nest, axis);
+  const bool wide = columns && cost_of_column(nest) <= kFewOfColumn && !in_steps(program_, nest, axis);
   // Numbers that are drawn come four to a block of 32-bit words, and whole vectors of blocks cost as much as parts.
   const uint32_t plain = facts.draws ? std::max(2U, 4 * target_.lanes(4) / axis.lanes) : 2;
   const uint32_t unrolled = !reduces ? plain : wide ? target_.registers() / 2 : 4;

@@ -1,9 +1,11 @@
 // What a nest's body computes, and how it gets at memory.
 #include <algorithm>
 #include <bit>
+#include <limits>
 
 #include "compiler/backend/llvm/kernel_emitter.h"
 #include "compiler/loops/index_algebra.h"
+#include "compiler/loops/tensor.h"
 
 namespace lenz::native {
 
@@ -72,13 +74,22 @@ KernelEmitter::Val KernelEmitter::scalar(Ssa at, Frame& f) {
 KernelEmitter::Val KernelEmitter::position(const Instr& i, Frame& f) {
   const Val& operand = f.values[i.operands[0]];
   const bool wide = operand.wide || (i.mask != kNone && f.values[i.mask].wide);
-  llvm::Type* type =
-      wide ? static_cast<llvm::Type*>(llvm::FixedVectorType::get(b_.getInt64Ty(), static_cast<unsigned>(lanes_)))
-           : b_.getInt64Ty();
   const Dtype dtype = nest_->body[i.operands[0]].dtype;
   llvm::Value* given = as(operand, wide).value;
-  given = dtype == Dtype::u8 || dtype == Dtype::b8 ? b_.CreateZExt(given, type) : b_.CreateSExtOrTrunc(given, type);
-  llvm::Value* extent = f.dims(i.extent);
+  // Numbers that were 32 bits wide are looked at as such: twice as many are in a vector.
+  auto* widened = llvm::dyn_cast<llvm::SExtInst>(given);
+  const bool half = widened && widened->getSrcTy()->getScalarSizeInBits() == 32 && i.extent.is_constant() &&
+                    i.extent.constant() <= std::numeric_limits<int32_t>::max();
+  auto of_width = [&](llvm::Type* one) -> llvm::Type* {
+    return wide ? llvm::FixedVectorType::get(one, static_cast<unsigned>(lanes_)) : one;
+  };
+  llvm::Type* type = of_width(half ? b_.getInt32Ty() : b_.getInt64Ty());
+  if (half) {
+    given = widened->getOperand(0);
+  } else {
+    given = dtype == Dtype::u8 || dtype == Dtype::b8 ? b_.CreateZExt(given, type) : b_.CreateSExtOrTrunc(given, type);
+  }
+  llvm::Value* extent = half ? b_.getInt32(static_cast<uint32_t>(i.extent.constant())) : f.dims(i.extent);
   if (wide && !extent->getType()->isVectorTy()) extent = b_.CreateVectorSplat(static_cast<unsigned>(lanes_), extent);
   llvm::Value* zero = llvm::Constant::getNullValue(type);
   llvm::Value* low = i.wraps ? b_.CreateNeg(extent) : zero;
@@ -94,6 +105,7 @@ KernelEmitter::Val KernelEmitter::position(const Instr& i, Frame& f) {
     at = b_.CreateSelect(f.mask.lanes, at, zero);
   }
   leave_if(bad, KernelStatus::index_out_of_range);
+  if (half) at = b_.CreateSExt(at, of_width(b_.getInt64Ty()));
   f.dims.bind(i.symbol, at);
   return {{at}, wide};
 }
@@ -219,6 +231,26 @@ const KernelEmitter::InLanes& KernelEmitter::in_lanes_at(Dim address, bool from_
   return along.addresses.emplace_back(std::move(made));
 }
 
+// Whether all places of a buffer are numbers of 32 bits.
+bool KernelEmitter::fits_half(BufferId id) const {
+  const loops::Buffer& b = program_.buffers[id];
+  if (is_complex(b.type.dtype)) return false;  // each of them is two
+  auto constants = [](const DimVec& dims) -> std::optional<loops::Ints> {
+    loops::Ints made;
+    for (Dim d : dims) {
+      if (!d.is_constant()) return std::nullopt;
+      made.push_back(d.constant());
+    }
+    return made;
+  };
+  const auto sizes = constants(b.type.sizes);
+  if (!sizes) return false;
+  const auto strides = b.placed || b.local ? constants(b.type.strides) : loops::contiguous_strides(*sizes);
+  if (!strides || strides->size() != sizes->size()) return false;
+  const auto elements = loops::elements_needed(*sizes, *strides, 0);
+  return elements && *elements <= std::numeric_limits<int32_t>::max();
+}
+
 KernelEmitter::Place KernelEmitter::place(BufferId id, const DimVec& index, Frame& f) {
   const Dim address = address_of(id, index);
   const bool varies = std::ranges::any_of(index, [&](Dim d) { return f.dims.varies(d); });
@@ -226,7 +258,8 @@ KernelEmitter::Place KernelEmitter::place(BufferId id, const DimVec& index, Fram
   if (!varies) return {.address = f.dims(address)};
   DimCode first = f.dims;
   first.bind(lane_axis_->symbol, f.base);
-  if (first.varies(address)) return {.address = f.dims(address)};  // positions, too
+  if (first.varies(address))  // positions, too
+    return {.address = fits_half(id) ? f.dims.as_half(address) : f.dims(address)};
   const InLanes& known = in_lanes_at(address, f.whole_vectors);
   const std::vector<int64_t>& lanes = known.apart;
   if (lanes.empty()) return {.address = f.dims(address), .by_coordinates = true};

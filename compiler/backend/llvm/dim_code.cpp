@@ -161,6 +161,44 @@ llvm::Value* DimCode::operator()(Dim dim) {
   internal_error("a size of no kind: " + to_string(dim), __FILE__, __LINE__);
 }
 
+// The lower half of its bits. Those of sums and products hang on lower halves alone.
+llvm::Value* DimCode::low_half(Dim dim) {
+  llvm::Type* half = builder_->getInt32Ty();
+  if (dim.is_constant()) return builder_->getInt32(static_cast<uint32_t>(dim.constant()));
+  const DimParts parts = parts_of(dim);
+  const bool known = values_.contains(dim.node());
+  if (known || (parts.kind != SymKind::sum && parts.kind != SymKind::product)) {
+    llvm::Value* whole = (*this)(dim);
+    if (whole->getType()->isVectorTy()) half = llvm::FixedVectorType::get(half, static_cast<unsigned>(lanes_));
+    auto* wider = llvm::dyn_cast<llvm::SExtInst>(whole);
+    return wider && wider->getSrcTy() == half ? wider->getOperand(0) : builder_->CreateTrunc(whole, half);
+  }
+  const bool sum = parts.kind == SymKind::sum;
+  llvm::Value* total = nullptr;
+  auto take = [&](llvm::Value* next) {
+    if (total) both(total, next);
+    total = !total ? next : sum ? builder_->CreateAdd(total, next) : builder_->CreateMul(total, next);
+  };
+  for (size_t i = 0; i < parts.operands.size(); ++i) {
+    llvm::Value* term = low_half(parts.operands[i]);
+    if (sum && parts.coefficients[i] != 1) {
+      llvm::Value* factor = builder_->getInt32(static_cast<uint32_t>(parts.coefficients[i]));
+      both(term, factor);
+      term = builder_->CreateMul(term, factor);
+    }
+    take(term);
+  }
+  if (sum && parts.constant != 0) take(builder_->getInt32(static_cast<uint32_t>(parts.constant)));
+  return total;
+}
+
+llvm::Value* DimCode::as_half(Dim dim) {
+  llvm::Value* made = low_half(dim);
+  llvm::Type* whole = builder_->getInt64Ty();
+  if (made->getType()->isVectorTy()) whole = llvm::FixedVectorType::get(whole, static_cast<unsigned>(lanes_));
+  return builder_->CreateSExt(made, whole);
+}
+
 // In double, as evaluate() does it.
 llvm::Value* DimCode::scaled(llvm::Value* of, SymFn function, double factor) {
   llvm::Type *integer = of->getType(), *real = builder_->getDoubleTy();

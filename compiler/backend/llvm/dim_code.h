@@ -32,11 +32,15 @@ class DimCode {
   bool varies(Dim dim) const;
   // A vector of lanes where it varies. Throws InternalError for symbols that nothing stands for.
   llvm::Value* operator()(Dim dim);
+  // The same of a dim that is a number of 32 bits, whatever it is made of: as vectors of such, which have twice the
+  // lanes.
+  llvm::Value* as_half(Dim dim);
   llvm::Value* holds(const Cond& cond);  // of scalars
 
  private:
   std::optional<std::pair<Dim, llvm::Value*>> less_known(Dim dim, size_t terms) const;
   std::optional<int64_t> shift_to_half(Dim dim, int64_t divisor) const;
+  llvm::Value* low_half(Dim dim);
   llvm::Value* scaled(llvm::Value* of, SymFn function, double factor);
   llvm::Value* both(llvm::Value*& a, llvm::Value*& b);  // splats the scalar one of the two
   llvm::IRBuilderBase* builder_;

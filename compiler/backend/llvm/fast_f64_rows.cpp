@@ -53,7 +53,7 @@ V exp2(V x) {
   });
 }
 
-V sigmoid(V x) { return sigmoid_by(power_of, kNoPower, x); }
+V sigmoid(V x) { return sigmoid_by(power_of, kNoPower, -45, x); }
 V tanh(V x) {
   static const std::vector<double> kNear = fit_odd_tail<dd::tanh>(0.3025, 11);
   return tanh_by(power_of, kNear, 50, x);

@@ -2,24 +2,27 @@
 
 namespace lenz::native {
 
-V sigmoid_by(PowerOf power_of, double none_below, V x) {
+V sigmoid_by(PowerOf power_of, double none_below, double far_below, V x) {
   // e / (1 + e), or 1 / (1 + e): the power rounded as it is, what the sum and the division round away put back.
-  const V exponent = -abs(x), none = exponent < none_below, below = x < 0;
+  const V exponent = -abs(x), below = x < 0;
+  // So far out 1 + e is 1, and on the left e is all there is. Numbers below the normal ones take processors a hundred
+  // times as long: e is not computed on the right, and stays out of the division, whose rests would be such.
+  const V far = exponent < far_below, none = exponent < select(below, from(x, none_below), far_below);
   const Power p = power_of(select(none, 0, exponent));
-  auto quotient_of = [&](V e, auto&& low, auto&& number_low) {
-    const V d = e + 1, d_low = low((from(x, 1) - d) + e);
+  auto quotient_of = [&](V power, auto&& low, auto&& number_low) {
+    const V e = select(far, 0, power), d = e + 1, d_low = low((from(x, 1) - d) + e);
     const V number = select(below, e, 1), inverse = from(x, 1) / d, quotient = number * inverse;
     const V rest = fma(-quotient, d_low, number_low(fma(-quotient, d, number)));
-    return fma(rest, inverse, quotient);
+    return select(far & below, select(none, 0, power), fma(rest, inverse, quotient));
   };
   auto as_it_is = [](V v) { return v; };
   if (x.code->target().fma)
-    return quotient_of(select(none, 0, x.code->scale(p.minus_one + p.low + 1, p.n)), as_it_is, as_it_is);
+    return quotient_of(x.code->scale(p.minus_one + p.low + 1, p.n), as_it_is, as_it_is);
   // Rounded products leave no place for what the power rounds away: it is brought to where it is below the last place.
   const V sum = p.one_more(), high = sum + p.lost();
-  const V e_low = select(none, 0, x.code->scale(p.lost() - (high - sum), p.n));
+  const V e_low = x.code->scale(select(far, 0, p.lost() - (high - sum)), p.n);
   return quotient_of(
-      select(none, 0, x.code->scale(high, p.n)), [&](V v) { return v + e_low; },
+      x.code->scale(high, p.n), [&](V v) { return v + e_low; },
       [&](V v) { return v + select(below, e_low, 0); });
 }
 

@@ -16,8 +16,8 @@ struct Power {
 };
 using PowerOf = Power (*)(V x);
 
-// `none`: where e^x is nothing.
-V sigmoid_by(PowerOf power_of, double none, V x);
+// `none`: where e^x is nothing; `far`: where it is nothing beside 1, and its square a normal number before.
+V sigmoid_by(PowerOf power_of, double none, double far, V x);
 // `near`: (tanh(r) - r) / r^3 in powers of r^2, for r < 0.55; `far`: where e^2x has made it one.
 V tanh_by(PowerOf power_of, std::span<const double> near, double far, V x);
 

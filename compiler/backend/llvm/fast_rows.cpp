@@ -55,7 +55,7 @@ V exp2(V x) {
   });
 }
 
-V sigmoid(V x) { return sigmoid_by(power_of, kNoPower, x); }
+V sigmoid(V x) { return sigmoid_by(power_of, kNoPower, -40, x); }
 V tanh(V x) {
   static const std::vector<double> kNear = fit_odd_tail<dd::tanh>(0.3025, 5);
   return tanh_by(power_of, kNear, 20, x);

@@ -232,6 +232,7 @@ class KernelEmitter {
 
   // Memory.
   Dim address_of(loops::BufferId id, const DimVec& index) const;
+  bool fits_half(loops::BufferId id) const;
   Place place(loops::BufferId id, const DimVec& index, Frame& f);
   llvm::Value* pointer(loops::BufferId id, llvm::Value* address, int part);
   llvm::Type* pair_type(loops::BufferId id) const;

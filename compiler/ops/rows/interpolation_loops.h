@@ -247,10 +247,12 @@ inline constexpr std::string_view kBicubicAaLoops =
 #define LENZ_COORDINATE           \
   "$size = size(%input, $d + 2) " \
   "x = to(%grid[at($i, 0), drop($i, 2), $n - 1 - $d], $t) "
-// A place of the input, if it is one.
-#define LENZ_PLACE                                              \
-  "inside = inside and (place >= 0 and place < to($size, $t)) " \
-  "$at = concat($at, [position(where(place >= 0 and place < to($size, $t), to(place, i64), 0), $size)]) "
+// A place of the input, if it is one. Vectors turn floats into integers as wide as they are in one step, into wider
+// ones one by one where they have no instruction for it.
+#define LENZ_PLACE                                                                  \
+  "inside = inside and (place >= 0 and place < to($size, $t)) "                     \
+  "$whole = i64 if is_constant($size) { if $size <= 2147483647 { $whole = i32 } } " \
+  "$at = concat($at, [position(where(place >= 0 and place < to($size, $t), to(place, $whole), 0), $size)]) "
 // In 2-D a place that is none of the input's counts for 0 times its weight, which may be NaN.
 #define LENZ_SAMPLER(term, corners)                                                                                   \
   "for $i in shape(%out) { "                                                                                          \
@@ -282,19 +284,24 @@ inline constexpr std::string_view kGridSampler3dLoops = LENZ_GRID("3")
 inline constexpr std::string_view kGridSampler2dLoops =
     LENZ_GRID("2")
     "if $interpolation_mode == 2 { "
-    "  for $i in shape(%out), reduce $c in [4, 4] { "
-    "    $at = first($i, 2) "
-    "    inside = to(true, bool) "
-    "    w = to(1.0, $t) "
-    "    each $d in [0, 1] { " LENZ_COORDINATE LENZ_UNNORMALISED
-    "      l = x - floor(x) "
-    "      tap = to(at($c, $d), $t) "
-    "      far = where(tap <= 1, l + 1 - tap, tap - 1 - l) "
-    "      w = w * where(tap == 1 or tap == 2, " LENZ_NEAR("far", "-0.75") ", " LENZ_FAR("far", "-0.75") ") "
-    "      x = floor(x) - 1 + tap " LENZ_PADDED
-    "      place = x " LENZ_PLACE
+    // Unrolled, so that what a row of taps shares is computed once.
+    "  for $i in shape(%out) { "
+    "    sum = to(0.0, $t) "
+    "    each $taps in [[0, 0], [0, 1], [0, 2], [0, 3], [1, 0], [1, 1], [1, 2], [1, 3], "
+    "                   [2, 0], [2, 1], [2, 2], [2, 3], [3, 0], [3, 1], [3, 2], [3, 3]] { "
+    "      $at = first($i, 2) "
+    "      inside = to(true, bool) "
+    "      w = to(1.0, $t) "
+    "      each $tap, $d in $taps { " LENZ_COORDINATE LENZ_UNNORMALISED
+    "        l = x - floor(x) "
+    "        if $tap <= 1 { far = l + 1 - $tap } else { far = $tap - 1 - l } "
+    "        if $tap == 1 or $tap == 2 { w = w * " LENZ_NEAR("far", "-0.75") " } "
+    "        else { w = w * " LENZ_FAR("far", "-0.75") " } "
+    "        x = floor(x) - 1 + $tap " LENZ_PADDED
+    "        place = x " LENZ_PLACE
+    "      } "
+    "      sum = sum + masked(inside, to(%input[$at], $t), 0) * w "
     "    } "
-    "    sum = reduce sum(masked(inside, to(%input[$at], $t), 0) * w) "
     "    %out[$i] = sum "
     "  } "
     "} else { " LENZ_SAMPLER("masked(inside, to(%input[$at], $t), 0) * w", "[[0, 0], [0, 1], [1, 0], [1, 1]]") " }";

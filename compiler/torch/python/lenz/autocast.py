@@ -1,8 +1,11 @@
 """What autocast does to one op, and what composite ops are made of: found by running the op on fake tensors."""
 
 import contextlib
+import unittest.mock
 
 import torch
+from torch._decomp import decompositions
+from torch._dispatch.python import enable_python_dispatcher
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_flatten, tree_map, tree_unflatten
@@ -59,6 +62,19 @@ def casts(op, args, kwargs, context, wanted):
     return dtypes if same else None
 
 
+def _in_python(flat):
+    """Where sizes are open, ops are taken apart as Python does it: C++ asks recurrent layers for numbers."""
+    sizes = (n for x in flat if isinstance(x, torch.Tensor) for n in x.shape)
+    open_ = any(isinstance(n, torch.SymInt) for n in sizes)
+    return enable_python_dispatcher() if open_ else contextlib.nullcontext()
+
+
+def _one_layer_lstm(*args, **kwargs):
+    """torch's own, which leaves a dim of one step to the last states."""
+    out, states = decompositions.one_layer_lstm(*args, **kwargs)
+    return out, tuple(state.squeeze(0) if state.dim() == 3 else state for state in states)
+
+
 def decomposed(op, args, kwargs, context=contextlib.nullcontext):
     """The op as a graph of ops below autograd and autocast; its inputs are the tensors among the flattened arguments."""
     flat, spec = tree_flatten((args, kwargs))
@@ -70,7 +86,8 @@ def decomposed(op, args, kwargs, context=contextlib.nullcontext):
             given[place] = tensor
         a, k = tree_unflatten(given, spec)
         # Without mkldnn: its recurrent layers are one opaque op.
-        with context(), torch.no_grad(), torch.backends.mkldnn.flags(enabled=False):
+        own = unittest.mock.patch.object(decompositions, "select_one_layer_lstm_function", lambda *_: _one_layer_lstm)
+        with context(), torch.no_grad(), torch.backends.mkldnn.flags(enabled=False), own, _in_python(flat):
             return op(*a, **k)
 
     with mended_kernels():

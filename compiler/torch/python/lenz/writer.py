@@ -311,11 +311,16 @@ class GraphWriter:
     def inline_op(self, node, op, env, context=None):
         """An op without a row as the ops it is made of."""
         fixed = self.symbols.fixed()
+        asks = False  # for numbers, which open sizes are not
         try:
             graph, places = autocast.decomposed(op, self.metas(node.args), self.metas(dict(node.kwargs)),
                                                 *([context] if context else []))
+        except RuntimeError as e:
+            asks = "concrete integers" in str(e) or "symbolic sizes" in str(e)
+            if not asks:
+                raise
         finally:
-            if self.symbols.fixed() != fixed:  # by kernels that ask for sizes as numbers
+            if asks or self.symbols.fixed() != fixed:
                 raise ExportError(f"torch takes `{op._schema.name}` apart only at sizes that are fixed",
                                   source_of_node(node), "leave its sizes out of `dynamic`, or write it in simpler calls")
         flat, _ = tree_flatten((node.args, dict(node.kwargs)))

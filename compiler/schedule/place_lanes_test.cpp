@@ -1,0 +1,30 @@
+// A coordinate that is made of a float takes no lanes from the floats beside it.
+#include <gtest/gtest.h>
+
+#include "compiler/driver/compile.h"
+#include "compiler/graph/text.h"
+#include "compiler/ops/op_table.h"
+#include "compiler/schedule/realise.h"
+
+namespace lenz::schedule {
+namespace {
+
+uint32_t lanes_of(std::string_view text) {
+  const loops::Program made = schedule(to_loops(*parse_graph(text, op_table())), cpu_target("avx512", 1), {});
+  uint32_t most = 0;
+  loops::for_each_node(made.body, [&](const loops::Node& n) {
+    if (const auto* nest = std::get_if<loops::Nest>(&n.is))
+      for (const loops::Axis& a : nest->axes) most = std::max(most, a.lanes);
+  });
+  return most;
+}
+
+TEST(PlaceLanes, OfFloatsAreAsMany) {
+  EXPECT_EQ(lanes_of("graph @g(%x: f32[2, 3, 20, 20], %g: f32[2, 20, 20, 2]) {\n"
+                     "  %y = aten.grid_sampler(%x, %g, 0, 0, false)\n  return %y\n}"),
+            16u);
+  EXPECT_EQ(lanes_of("graph @g(%x: f32[40], %i: i64[200]) {\n  %y = aten.take(%x, %i)\n  return %y\n}"), 8u);
+}
+
+}  // namespace
+}  // namespace lenz::schedule
