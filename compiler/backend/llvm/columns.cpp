@@ -86,7 +86,7 @@ Dim KernelEmitter::along_lanes(Dim address, const Columns& columns) const {
   const auto& body = nest_->body;
   std::vector<const SymNode*> lanes{lane_axis_->symbol.node()}, others, data;
   std::vector<bool> varies(body.size());
-  for (const auto* axes : {&kernel_.axes, &nest_->axes})
+  for (const auto* axes : {&kernel_->axes, &nest_->axes})
     for (const Axis& a : *axes)
       if (&a != lane_axis_ && std::ranges::find(columns.inner, &a) == columns.inner.end())
         others.push_back(a.symbol.node());
@@ -120,13 +120,13 @@ KernelEmitter::Columns KernelEmitter::of_columns() const {
   if (!lane_axis_ || lanes_ == 1 || lane_axis_->kind != AxisKind::parallel || row_axis_) return made;
   if (!lane_axis_->extent.is_constant() || lane_axis_->extent.constant() > kMostColumns) return made;
   Dim rows = 1;
-  for (const auto* axes : {&kernel_.axes, &nest_->axes})
+  for (const auto* axes : {&kernel_->axes, &nest_->axes})
     for (const Axis& a : *axes)
       if (&a != lane_axis_ && a.kind == AxisKind::parallel) rows *= a.extent;
   if (rows.is_constant() && rows.constant() < kLeastRows) return made;
   int64_t inner_points = 1;
   for (const Axis& a : nest_->axes) {  // what may raise does so at each point: there is one
-    if (!program_.assumptions.known().proves(ge(a.extent, 1))) return made;
+    if (!facts_->proves(ge(a.extent, 1))) return made;
     if (a.kind == AxisKind::parallel) continue;
     if (!a.extent.is_constant() || a.extent.constant() > kMostColumns) return made;
     inner_points *= a.extent.constant();
@@ -235,7 +235,7 @@ KernelEmitter::Columns KernelEmitter::of_columns() const {
 
 // Before the points of the kernel: tables of what its nests' lanes alone decide.
 void KernelEmitter::make_columns(const DimCode& outside) {
-  for (const loops::Node& node : kernel_.body->nodes) {
+  for (const loops::Node& node : kernel_->body->nodes) {
     const Nest& n = std::get<Nest>(node.is);
     begin(n);
     Columns columns = of_columns();

@@ -27,7 +27,8 @@ class KernelEmitter {
         target_(compiler.target()),
         shares_rows_(compiler.quick()),
         program_(program),
-        kernel_(kernel),
+        kernel_(&kernel),
+        facts_(&program.assumptions.known()),
         b_(*ir_.context) {}
 
   KernelArguments run(std::string_view symbol);
@@ -128,6 +129,19 @@ class KernelEmitter {
   void leave_if(llvm::Value* any, KernelStatus status);
 
   // Nests.
+  void at_each_point(DimCode& dims, const std::function<void()>& body);
+  void all_points(DimCode dims);
+  // What a kernel is where its rows are no longer than a tile (one_tile.cpp).
+  struct OneTile {
+    loops::Kernel kernel;
+    Facts facts;
+    std::vector<Cond> where;
+  };
+  static bool is_short(const loops::Nest& n);
+  void rest_of_turn(llvm::Value* from, llvm::Value* to,
+                    const std::function<void(llvm::Value*, llvm::Value*)>& vector);
+  std::optional<OneTile> one_tile() const;
+  void as_one_tile(const OneTile& one, const DimCode& dims);
   void begin(const loops::Nest& n);
   void nest(const loops::Nest& n, const DimCode& outside);
   void nested(const Axes& axes, size_t depth, Frame& frame, const std::function<void(Frame&)>& body);
@@ -300,7 +314,9 @@ class KernelEmitter {
   const CpuTarget& target_;
   const bool shares_rows_;
   const loops::Program& program_;
-  const loops::Kernel& kernel_;
+  // Of the way to write the kernel at hand: itself, or what it is within one tile.
+  const loops::Kernel* kernel_;
+  const Facts* facts_;
   llvm::IRBuilder<> b_;
   llvm::Function* function_ = nullptr;
   llvm::BasicBlock* exit_ = nullptr;

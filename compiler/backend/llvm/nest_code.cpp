@@ -45,8 +45,8 @@ void KernelEmitter::begin(const Nest& n) {
 
 // A tile's extent hangs on which one it is: there are as many points as it has at most.
 loops::IndexSpace KernelEmitter::points_of(const Nest& n) const {
-  loops::IndexSpace made(program_.context->syms, program_.assumptions.known());
-  for (const auto* axes : {&kernel_.axes, &n.axes})
+  loops::IndexSpace made(program_.context->syms, *facts_);
+  for (const auto* axes : {&kernel_->axes, &n.axes})
     for (const Axis& a : *axes) {
       const auto most = made.mentions_axis(a.extent) ? made.range(a.extent).high : std::nullopt;
       made.add_axis(a.symbol, most ? Dim(*most) : a.extent);
@@ -55,7 +55,7 @@ loops::IndexSpace KernelEmitter::points_of(const Nest& n) const {
 }
 
 void KernelEmitter::nest(const Nest& n, const DimCode& outside) {
-  for (const auto* axes : {&kernel_.axes, &n.axes})
+  for (const auto* axes : {&kernel_->axes, &n.axes})
     for (const Axis& a : *axes)
       if (a.kind == AxisKind::parallel && a.extent.is(0)) return;  // no points
   begin(n);
@@ -118,7 +118,7 @@ bool KernelEmitter::may_share(loops::BufferId a, loops::BufferId b) const {
 // that what is stored lies elsewhere. As many as leave registers to the rest.
 void KernelEmitter::load_before_lanes(Frame& f) {
   constexpr int kMost = 8;
-  if (!program_.assumptions.known().proves(ge(lane_axis_->extent, 1))) return;
+  if (!facts_->proves(ge(lane_axis_->extent, 1))) return;
   int loaded = 0;
   for (Ssa i = 0; i < nest_->body.size() && loaded < kMost; ++i) {
     const Instr& instr = nest_->body[i];
@@ -151,7 +151,7 @@ uint32_t KernelEmitter::copies_of_a_stream() const {
   const uint32_t all = lane_axis_->unroll;
   if (lane_axis_->kind != AxisKind::reduction) return all;
   // Of open sizes: parts of a row, which have a most.
-  const std::optional<int64_t> most = program_.assumptions.known().range(lane_axis_->extent).high;
+  const std::optional<int64_t> most = facts_->range(lane_axis_->extent).high;
   if (!most || *most < kLong || std::ranges::find(store_inner_, true) != store_inner_.end()) return all;
   auto in_any_order = [](const Instr& i) {
     if (i.kind == InstrKind::scan || i.kind == InstrKind::draw) return false;
@@ -184,12 +184,13 @@ void KernelEmitter::in_lanes(const Frame& frame, const Body& write) {
     llvm::Value* points = b_.getInt64(static_cast<uint64_t>(number * lanes_));
     return lanes_at(frame, number == 0 ? at : b_.CreateAdd(at, points), whole_vectors);
   };
+  auto one_at = [&](llvm::Value* at, llvm::Value* to) {
+    std::vector<Frame> frames{vector_at(at, 0)};
+    if (to) only_below(frames[0], to);
+    body(frames);
+  };
   auto one_by_one = [&](llvm::Value* from, llvm::Value* to) {
-    loop(from, to, lanes_, [&](llvm::Value* at) {
-      std::vector<Frame> frames{vector_at(at, 0)};
-      only_below(frames[0], to);
-      body(frames);
-    });
+    loop(from, to, lanes_, [&](llvm::Value* at) { one_at(at, to); });
   };
   if (before) {
     first = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, before, count);
@@ -226,6 +227,7 @@ void KernelEmitter::in_lanes(const Frame& frame, const Body& write) {
       });
     return;
   }
+  if (!before && !lane_axis_->extent.is_constant() && is_short(*nest_)) return rest_of_turn(whole, count, one_at);
   if (before || !lane_axis_->extent.is_constant()) return one_by_one(whole, count);
   std::vector<Frame> frames;
   const int64_t left = lane_axis_->extent.constant() % turn;
@@ -256,7 +258,7 @@ llvm::Value* KernelEmitter::points_before_a_line(const Frame& frame) {
       for_each_symbol(address, [&](const SymNode* n) { bound = bound && at.dims.bound(Dim(n)); });
     if (!bound) continue;
     const int64_t items = kLine / item_size(dtype);
-    if (program_.assumptions.known().proves(eq(mod(at_first_point(address), items), 0))) return nullptr;
+    if (facts_->proves(eq(mod(at_first_point(address), items), 0))) return nullptr;
     llvm::Value* place = b_.CreatePtrToInt(pointer(s.buffer, at.dims(address), 0), b_.getInt64Ty());
     llvm::Value* bytes = b_.CreateAnd(b_.CreateNeg(place), b_.getInt64(kLine - 1));
     llvm::Value* points = b_.CreateUDiv(bytes, b_.getInt64(static_cast<uint64_t>(item_size(dtype))));
@@ -303,7 +305,7 @@ void KernelEmitter::find_levels() {
 // there.
 void KernelEmitter::keep_inside() {
   const bool some_points = std::ranges::all_of(nest_->axes, [&](const Axis& a) {
-    return a.kind == AxisKind::parallel || program_.assumptions.known().proves(ge(a.extent, 1));
+    return a.kind == AxisKind::parallel || facts_->proves(ge(a.extent, 1));
   });
   if (some_points) return;
   std::vector<bool> outside(nest_->body.size());
