@@ -113,6 +113,7 @@ class KernelEmitter {
     std::vector<const loops::Axis*> inner;  // that have a hand in some table
     std::vector<std::pair<loops::Ssa, llvm::Value*>> tables;
     std::vector<Window> windows;
+    int64_t most = 0;  // of the lane axis: columns that tables have room for
   };
 
   using Body = std::function<void(std::vector<Frame>&)>;
@@ -140,7 +141,8 @@ class KernelEmitter {
   static bool is_short(const loops::Nest& n);
   void rest_of_turn(llvm::Value* from, llvm::Value* to,
                     const std::function<void(llvm::Value*, llvm::Value*)>& vector);
-  std::optional<OneTile> one_tile() const;
+  std::optional<OneTile> one_tile();
+  bool limits_columns(OneTile& one);
   void as_one_tile(const OneTile& one, const DimCode& dims);
   void begin(const loops::Nest& n);
   void nest(const loops::Nest& n, const DimCode& outside);

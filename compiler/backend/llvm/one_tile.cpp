@@ -2,6 +2,7 @@
 // time, with what is known where there is no other: how many vectors a row has, and which lanes its last one, is the
 // same for all rows then, and stands before them.
 #include <algorithm>
+#include <utility>
 
 #include "compiler/backend/llvm/kernel_emitter.h"
 #include "compiler/base/sym_facts.h"
@@ -39,14 +40,15 @@ void KernelEmitter::rest_of_turn(llvm::Value* from, llvm::Value* to,
 }
 
 // Nothing where no tile of lanes is open, or several are.
-std::optional<KernelEmitter::OneTile> KernelEmitter::one_tile() const {
+std::optional<KernelEmitter::OneTile> KernelEmitter::one_tile() {
   const std::vector<Axis>& axes = kernel_->axes;
   if (axes.size() < 2) return std::nullopt;
   const Axis* tile = nullptr;
   std::vector<Cond> where;
+  bool all_short = true;
   for (const loops::Node& node : kernel_->body->nodes) {
     const Nest& n = std::get<Nest>(node.is);
-    if (!is_short(n)) return std::nullopt;
+    all_short = all_short && is_short(n);
     for (const Axis& a : n.axes)
       for (const Axis& t : axes) {
         if (!mentions(a.extent, t.symbol)) continue;
@@ -89,7 +91,38 @@ std::optional<KernelEmitter::OneTile> KernelEmitter::one_tile() const {
       for (Dim& d : s.index) at_first(d);
     made.kernel.body->nodes.push_back({std::move(n)});
   }
+  if (!limits_columns(made) && !all_short) return std::nullopt;
   return made;
+}
+
+// Whether there are tables of what the lanes decide: they have room for so many columns, of which there are some.
+bool KernelEmitter::limits_columns(OneTile& one) {
+  const auto *kernel = std::exchange(kernel_, &one.kernel);
+  const auto* facts = std::exchange(facts_, &one.facts);
+  bool found = false;
+  std::vector<Cond> limits;
+  for (const loops::Node& node : one.kernel.body->nodes) {
+    const Nest& n = std::get<Nest>(node.is);
+    const Facts before = one.facts;
+    for (const Axis& a : n.axes)
+      if (a.lanes > 1) one.facts.add(ge(a.extent, 1));
+    begin(n);
+    const Columns columns = of_columns();
+    if (columns.tables.empty() && columns.windows.empty()) {
+      one.facts = before;
+      continue;
+    }
+    found = true;
+    for (const Cond& c : {ge(lane_axis_->extent, 1), le(lane_axis_->extent, columns.most)}) limits.push_back(c);
+  }
+  for (const Cond& c : limits) {
+    if (c.lhs.is_constant() && c.rhs.is_constant()) continue;
+    one.where.push_back(c);
+    one.facts.add(c);
+  }
+  kernel_ = kernel;
+  facts_ = facts;
+  return found;
 }
 
 // Rows of one tile, and then out of the function; whatever else goes on behind. Results that go past the caches begin
