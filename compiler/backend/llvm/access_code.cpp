@@ -182,7 +182,7 @@ Dim KernelEmitter::at_first_point(Dim dim) const {
 
 // What a number is at the points of the nest: the ends of windows that are whole at all of them, say.
 Dim KernelEmitter::at_points(Dim dim) {
-  if (dim.is_constant() || points_->linear(dim)) return dim;
+  if (!points_ || dim.is_constant() || points_->linear(dim)) return dim;
   for (const auto& [known, simplified] : at_points_)
     if (known == dim) return simplified;
   return at_points_.emplace_back(dim, points_->simplify(dim)).second;
@@ -229,7 +229,7 @@ KernelEmitter::Place KernelEmitter::place(BufferId id, const DimVec& index, Fram
   if (first.varies(address)) return {.address = f.dims(address)};  // positions, too
   const InLanes& known = in_lanes_at(address, f.whole_vectors);
   const std::vector<int64_t>& lanes = known.apart;
-  if (lanes.empty()) return {.address = f.dims(address), .by_coordinates = true};
+  if (lanes.empty()) return {.address = f.dims(at_points(address)), .by_coordinates = true};
   llvm::Value* of_first = first(known.of_first);
   auto steps_of = [&](int64_t step) {
     return std::ranges::adjacent_find(lanes, [&](int64_t a, int64_t b) { return b != a + step; }) == lanes.end();

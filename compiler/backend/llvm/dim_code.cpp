@@ -93,15 +93,9 @@ llvm::Value* DimCode::operator()(Dim dim) {
     if (!quotient) return builder_->CreateZExt(builder_->CreateURem(a, b), type);
     return builder_->CreateSub(builder_->CreateZExt(builder_->CreateUDiv(a, b), type), constant(type, *shift));
   };
-  // Rounded down: the machine's division rounds to zero.
   auto divided = [&](llvm::Value* a, llvm::Value* b, bool quotient) -> llvm::Value* {
-    llvm::Value* q = divide_lanes(*builder_, llvm::Instruction::SDiv, a, b);
-    llvm::Value* r = builder_->CreateSub(a, builder_->CreateMul(q, b));
-    llvm::Value* zero = llvm::Constant::getNullValue(a->getType());
-    llvm::Value* off =
-        builder_->CreateAnd(builder_->CreateICmpNE(r, zero), builder_->CreateICmpSLT(builder_->CreateXor(r, b), zero));
-    if (!quotient) return builder_->CreateAdd(r, builder_->CreateSelect(off, b, zero));
-    return builder_->CreateAdd(q, builder_->CreateSExt(off, a->getType()));
+    const Quotients made = divide_down(*builder_, a, b);
+    return quotient ? made.quotient : made.remainder;
   };
   switch (parts.kind) {
     case SymKind::symbol: internal_error("a symbol without a value: " + to_string(dim), __FILE__, __LINE__);
@@ -139,10 +133,12 @@ llvm::Value* DimCode::operator()(Dim dim) {
     }
     case SymKind::floor_div:
       if (llvm::Value* made = in_halves(parts.operands[0], parts.operands[1], true)) return made;
+      if (const auto made = of_open_divisor(parts.operands[0], parts.operands[1], true)) return *made;
       return binary([&](llvm::Value* a, llvm::Value* b) { return divided(a, b, true); }, parts.operands[0],
                     parts.operands[1]);
     case SymKind::mod:
       if (llvm::Value* made = in_halves(parts.operands[0], parts.operands[1], false)) return made;
+      if (const auto made = of_open_divisor(parts.operands[0], parts.operands[1], false)) return *made;
       return binary([&](llvm::Value* a, llvm::Value* b) { return divided(a, b, false); }, parts.operands[0],
                     parts.operands[1]);
     case SymKind::min:
@@ -159,6 +155,41 @@ llvm::Value* DimCode::operator()(Dim dim) {
     case SymKind::call: return scaled((*this)(parts.operands[0]), parts.function, parts.factor);
   }
   internal_error("a size of no kind: " + to_string(dim), __FILE__, __LINE__);
+}
+
+// How far each lane is from the one before, if that is a number that is known.
+std::optional<int64_t> DimCode::step(Dim dim) const {
+  constexpr int64_t kMost = 1 << 20;
+  if (base_ == nullptr || dim.is_constant()) return std::nullopt;
+  const DimParts parts = parts_of(dim);
+  if (parts.kind != SymKind::sum) return dim == along_ ? std::optional(1) : std::nullopt;
+  int64_t made = 0;
+  for (size_t i = 0; i < parts.operands.size(); ++i) {
+    if (parts.operands[i] == along_)
+      made += parts.coefficients[i];
+    else if (varies(parts.operands[i]))
+      return std::nullopt;
+  }
+  return made == 0 || made >= kMost || -made >= kMost ? std::nullopt : std::optional(made);
+}
+
+// Lanes by what is one number for all of them; nothing where that may be none that numbers are divided by.
+std::optional<llvm::Value*> DimCode::of_open_divisor(Dim x, Dim y, bool quotient) {
+  if (points_ == nullptr || !varies(x) || varies(y)) return std::nullopt;
+  if (const Range range = points_->range(y); !range.low || *range.low < 1) return std::nullopt;
+  llvm::Value* divisor = (*this)(y);
+  Quotients made{};
+  if (const auto by = step(x)) {
+    DimCode least = *this;
+    llvm::Value* last = builder_->getInt64(static_cast<uint64_t>(lanes_ - 1));
+    least.bind(along_, *by > 0 ? base_ : builder_->CreateAdd(base_, last));
+    made = divide_steps(*builder_, least(x), *by, lanes_, divisor);
+  } else if (!y.is_constant()) {
+    made = divide_all(*builder_, (*this)(x), divisor);
+  } else {
+    return std::nullopt;
+  }
+  return quotient ? made.quotient : made.remainder;
 }
 
 // In double, as evaluate() does it.

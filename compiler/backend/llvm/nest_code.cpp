@@ -96,6 +96,7 @@ KernelEmitter::Frame KernelEmitter::lanes_at(const Frame& frame, llvm::Value* ba
   for (int i = 0; i < lanes_; ++i) numbers.push_back(b_.getInt64(static_cast<uint64_t>(i)));
   Frame made = frame;
   made.dims.lanes(lanes_);
+  made.dims.along(lane_axis_->symbol, base);
   made.base = base;
   made.whole_vectors = whole_vectors;
   llvm::Value* first = b_.CreateVectorSplat(static_cast<unsigned>(lanes_), base);
@@ -211,22 +212,13 @@ void KernelEmitter::in_lanes(const Frame& frame, const Body& write) {
     fetch_next(frames);
     body(frames);
   });
-  if (lane_axis_->unroll > kFewInTurn && !lane_axis_->extent.is_constant()) {
-    // Columns walk all their rows for each vector, or for many: what is left of a turn goes at once, in as many
-    // quarters of its copies as it has points in, and ends in the last one, whose masks have registers.
-    const uint32_t quarter = lane_axis_->unroll / 4;
-    auto more_than = [&](uint32_t copies) {
-      return b_.CreateICmpSGT(rest, b_.getInt64(uint64_t{copies} * static_cast<uint64_t>(lanes_)));
-    };
-    for (uint32_t sure = 0; sure < lane_axis_->unroll; sure += quarter)
-      only_if(b_.CreateAnd(more_than(sure), b_.CreateNot(more_than(sure + quarter))), [&] {
-        std::vector<Frame> frames;
-        for (uint32_t u = 0; u < sure + quarter; ++u) frames.push_back(vector_at(whole, u));
-        for (uint32_t u = sure; u < sure + quarter; ++u) only_below(frames[u], count);
-        body(frames);
-      });
-    return;
-  }
+  if (lane_axis_->unroll > kFewInTurn && !lane_axis_->extent.is_constant())
+    return rest_at_once(rest, [&](uint32_t copies, uint32_t whole_ones) {
+      std::vector<Frame> frames;
+      for (uint32_t u = 0; u < copies; ++u) frames.push_back(vector_at(whole, u));
+      for (uint32_t u = whole_ones; u < copies; ++u) only_below(frames[u], count);
+      body(frames);
+    });
   if (!before && !lane_axis_->extent.is_constant() && is_short(*nest_)) return rest_of_turn(whole, count, one_at);
   if (before || !lane_axis_->extent.is_constant()) return one_by_one(whole, count);
   std::vector<Frame> frames;

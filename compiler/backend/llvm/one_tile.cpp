@@ -27,18 +27,6 @@ bool KernelEmitter::is_short(const Nest& n) {
          });
 }
 
-// What is left of a turn: whole vectors, and a last one that has some lanes, or all.
-void KernelEmitter::rest_of_turn(llvm::Value* from, llvm::Value* to,
-                                 const std::function<void(llvm::Value*, llvm::Value*)>& vector) {
-  only_if(b_.CreateICmpSLT(from, to), [&] {
-    llvm::Value* before_last = b_.CreateSub(b_.CreateSub(to, from), b_.getInt64(1));
-    llvm::Value* last =
-        b_.CreateAdd(from, b_.CreateAnd(before_last, b_.getInt64(static_cast<uint64_t>(-int64_t{lanes_}))));
-    if (lane_axis_->unroll > 1) loop(from, last, lanes_, [&](llvm::Value* at) { vector(at, nullptr); });
-    vector(last, to);
-  });
-}
-
 // Nothing where no tile of lanes is open, or several are.
 std::optional<KernelEmitter::OneTile> KernelEmitter::one_tile() {
   const std::vector<Axis>& axes = kernel_->axes;

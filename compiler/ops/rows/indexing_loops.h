@@ -248,7 +248,7 @@ inline constexpr std::string_view kSortLoops =
 // stays. All of the sorter lies inside, whatever of it the search meets.
 #define LENZ_SEARCH(VALUE, DTYPE, ROW)                                                                    \
   "$n = size(%sorted_sequence, -1) $t = " DTYPE                                                           \
-  " if not is_constant($n) { extern() } "                                                                 \
+  " $steps = halvings($n) if $steps < 0 { extern() } "                                                    \
   "if given($sorter) { %inside = temporary(bool, []) "                                                    \
   "  for reduce $k in shape(%sorted_sequence) { "                                                         \
   "    least = reduce minimum($sorter[$k]) most = reduce maximum($sorter[$k]) "                           \
@@ -258,14 +258,13 @@ inline constexpr std::string_view kSortLoops =
   "for $i in shape(%out) {"                                                                               \
   "  $row = " ROW "  x = to(" VALUE                                                                       \
   ", $t) start = to(0, i64) left = to($n, i64) "                                                          \
-  "  each $step in range(0, 62) {"                                                                        \
-  "    if power(2, $step) <= $n {"                                                                        \
-  "      half = bitwise_right_shift(left, 1) more = left > 0 "                                            \
-  "      $m = position(where(more, start + half, 0), $n) "                                                \
-  "      $q = choose(given($sorter), position($sorter[$row, $m], $n), $m) "                               \
-  "      b = to(%sorted_sequence[$row, $q], $t) "                                                         \
-  "      before = choose($to_right, not (b > x), not (b >= x)) and more "                                 \
-  "      start = where(before, start + half + 1, start) left = where(before, left - half - 1, half) } } " \
+  "  each $step in range(0, $steps) {"                                                                    \
+  "    half = bitwise_right_shift(left, 1) more = left > 0 "                                              \
+  "    $m = position(where(more, start + half, 0), $n) "                                                  \
+  "    $q = choose(given($sorter), position($sorter[$row, $m], $n), $m) "                                 \
+  "    b = to(%sorted_sequence[$row, $q], $t) "                                                           \
+  "    before = choose($to_right, not (b > x), not (b >= x)) and more "                                   \
+  "    start = where(before, start + half + 1, start) left = where(before, left - half - 1, half) } "     \
   "  %out[$i] = start }"
 inline constexpr std::string_view kSearchsortedLoops =
     LENZ_SEARCH("%self[$i]", "result_type(%sorted_sequence, %self)",
