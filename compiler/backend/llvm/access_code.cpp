@@ -223,7 +223,7 @@ KernelEmitter::Place KernelEmitter::place(BufferId id, const DimVec& index, Fram
   const Dim address = address_of(id, index);
   const bool varies = std::ranges::any_of(index, [&](Dim d) { return f.dims.varies(d); });
   if (!lane_axis_) return {.address = f.dims(points_ ? points_->simplify(address) : address)};
-  if (!varies) return {.address = f.dims(address)};
+  if (!varies) return {.address = f.dims(at_points(address))};
   DimCode first = f.dims;
   first.bind(lane_axis_->symbol, f.base);
   if (first.varies(address)) return {.address = f.dims(address)};  // positions, too

@@ -2,6 +2,8 @@
 
 #include <llvm/IR/IRBuilder.h>
 
+#include <algorithm>
+
 #include "compiler/backend/llvm/lane_division.h"
 #include "compiler/base/error.h"
 #include "compiler/base/sym_parts.h"
@@ -105,6 +107,8 @@ llvm::Value* DimCode::operator()(Dim dim) {
         both(rest, sum);
         return builder_->CreateAdd(rest, sum);
       }
+      if (varies(dim))
+        if (llvm::Value* made = by_lanes(parts)) return made;
       llvm::Value* total = nullptr;
       for (size_t i = 0; i < parts.operands.size(); ++i) {
         llvm::Value* term = (*this)(parts.operands[i]);
@@ -155,6 +159,41 @@ llvm::Value* DimCode::operator()(Dim dim) {
     case SymKind::call: return scaled((*this)(parts.operands[0]), parts.function, parts.factor);
   }
   internal_error("a size of no kind: " + to_string(dim), __FILE__, __LINE__);
+}
+
+// A sum in lanes: what they share is one scalar, and so is what each number of theirs is multiplied with. Null where
+// that is how it stands.
+llvm::Value* DimCode::by_lanes(const DimParts& sum) {
+  Dim shared = sum.constant;
+  std::vector<std::pair<Dim, Dim>> all;  // in lanes, and what for
+  for (size_t i = 0; i < sum.operands.size(); ++i) {
+    Dim wide = 1, scalar = sum.coefficients[i];
+    for (Dim factor : factors_of(sum.operands[i])) (varies(factor) ? wide : scalar) *= factor;
+    if (wide.is(1)) {
+      shared += scalar;
+      continue;
+    }
+    auto same = std::ranges::find(all, wide, &std::pair<Dim, Dim>::first);
+    if (same == all.end())
+      all.emplace_back(wide, scalar);
+    else
+      same->second += scalar;
+  }
+  if (all.size() == sum.operands.size()) return nullptr;
+  llvm::Value* total = nullptr;
+  for (const auto& [wide, scalar] : all) {
+    llvm::Value* term = (*this)(wide);
+    if (!scalar.is(1)) {
+      llvm::Value* factor = (*this)(scalar);
+      both(term, factor);
+      term = builder_->CreateMul(term, factor);
+    }
+    total = total ? builder_->CreateAdd(total, term) : term;
+  }
+  if (shared.is(0)) return total;
+  llvm::Value* rest = (*this)(shared);
+  both(total, rest);
+  return builder_->CreateAdd(total, rest);
 }
 
 // How far each lane is from the one before, if that is a number that is known.

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "compiler/base/sym.h"
+#include "compiler/base/sym_parts.h"
 #include "compiler/loops/index_algebra.h"
 
 namespace llvm {
@@ -39,6 +40,7 @@ class DimCode {
  private:
   std::optional<std::pair<Dim, llvm::Value*>> less_known(Dim dim, size_t terms) const;
   std::optional<int64_t> shift_to_half(Dim dim, int64_t divisor) const;
+  llvm::Value* by_lanes(const DimParts& sum);
   std::optional<int64_t> step(Dim dim) const;
   std::optional<llvm::Value*> of_open_divisor(Dim x, Dim y, bool quotient);
   llvm::Value* scaled(llvm::Value* of, SymFn function, double factor);

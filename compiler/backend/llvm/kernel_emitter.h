@@ -222,6 +222,8 @@ class KernelEmitter {
   // Reductions.
   std::vector<Accumulator> accumulators(size_t copies);
   State read(const Accumulator& a, size_t copy);
+  void write(const Accumulator& a, size_t copy, const State& state);
+  State copies_as_one(const Accumulator& a, size_t copies, Frame& f);
   State take_in(const Accumulator& a, Frame& f, size_t copy, bool masked);
   State element(loops::Ssa at, Frame& f);
   void finish_reduce(loops::Ssa at, Frame& f, State state, bool wide);

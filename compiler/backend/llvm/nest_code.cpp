@@ -458,8 +458,7 @@ void KernelEmitter::points(std::vector<Frame>& frames, const Axes& inner) {
       continue;
     }
     const Instr& instr = nest_->body[a.at];
-    State total = read(a, 0);
-    for (size_t c = 1; c < copies; ++c) total = combine_code(*wide_, instr.combine, instr.dtype, total, read(a, c));
+    State total = copies_as_one(a, copies, frames[0]);
     finish_reduce(a.at, frames[0], across_lanes(instr, std::move(total)), false);
   }
   late(frames, false);
@@ -546,11 +545,15 @@ State KernelEmitter::take_in(const Accumulator& a, Frame& f, size_t copy, bool m
   if (!after[0].imaginary) contract(after[0].value);
   if (f.mask && masked)
     for (size_t p = 0; p < after.size(); ++p) after[p] = select_code(code, f.mask.lanes, after[p], before[p]);
+  write(a, copy, after);
+  return after;
+}
+
+void KernelEmitter::write(const Accumulator& a, size_t copy, const State& state) {
   size_t slot = 0;
-  for (const Lanes& part : after)
+  for (const Lanes& part : state)
     for (llvm::Value* v : {part.value, part.imaginary})
       if (v) b_.CreateStore(v, a.parts[copy][slot++]);
-  return after;
 }
 
 State KernelEmitter::element(Ssa at, Frame& f) {

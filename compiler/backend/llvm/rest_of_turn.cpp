@@ -32,4 +32,19 @@ void KernelEmitter::rest_at_once(llvm::Value* rest, const std::function<void(uin
   while (sure < all) up_to((sure / quarter + 1) * quarter);
 }
 
+// All copies of a reduction. Of an open number of points, those after the first one have something only where there were
+// enough for a turn.
+State KernelEmitter::copies_as_one(const Accumulator& a, size_t copies, Frame& f) {
+  const loops::Instr& instr = nest_->body[a.at];
+  auto combined = [&] {
+    State total = read(a, 0);
+    for (size_t c = 1; c < copies; ++c) total = combine_code(*wide_, instr.combine, instr.dtype, total, read(a, c));
+    return total;
+  };
+  if (copies == 1 || lane_axis_->extent.is_constant()) return combined();
+  llvm::Value* turn = b_.getInt64(static_cast<uint64_t>(points_of_a_turn()));
+  only_if(b_.CreateICmpSGE(f.dims(lane_axis_->extent), turn), [&] { write(a, 0, combined()); });
+  return read(a, 0);
+}
+
 }  // namespace lenz::native
