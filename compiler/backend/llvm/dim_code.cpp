@@ -3,6 +3,7 @@
 #include <llvm/IR/IRBuilder.h>
 
 #include <algorithm>
+#include <bit>
 
 #include "compiler/backend/llvm/lane_division.h"
 #include "compiler/base/error.h"
@@ -137,12 +138,12 @@ llvm::Value* DimCode::operator()(Dim dim) {
     }
     case SymKind::floor_div:
       if (llvm::Value* made = in_halves(parts.operands[0], parts.operands[1], true)) return made;
-      if (const auto made = of_open_divisor(parts.operands[0], parts.operands[1], true)) return *made;
+      if (const auto made = of_one_divisor(parts.operands[0], parts.operands[1], true)) return *made;
       return binary([&](llvm::Value* a, llvm::Value* b) { return divided(a, b, true); }, parts.operands[0],
                     parts.operands[1]);
     case SymKind::mod:
       if (llvm::Value* made = in_halves(parts.operands[0], parts.operands[1], false)) return made;
-      if (const auto made = of_open_divisor(parts.operands[0], parts.operands[1], false)) return *made;
+      if (const auto made = of_one_divisor(parts.operands[0], parts.operands[1], false)) return *made;
       return binary([&](llvm::Value* a, llvm::Value* b) { return divided(a, b, false); }, parts.operands[0],
                     parts.operands[1]);
     case SymKind::min:
@@ -213,8 +214,9 @@ std::optional<int64_t> DimCode::step(Dim dim) const {
 }
 
 // Lanes by what is one number for all of them; nothing where that may be none that numbers are divided by.
-std::optional<llvm::Value*> DimCode::of_open_divisor(Dim x, Dim y, bool quotient) {
+std::optional<llvm::Value*> DimCode::of_one_divisor(Dim x, Dim y, bool quotient) {
   if (points_ == nullptr || !varies(x) || varies(y)) return std::nullopt;
+  if (y.is_constant() && std::has_single_bit(static_cast<uint64_t>(y.constant()))) return std::nullopt;
   if (const Range range = points_->range(y); !range.low || *range.low < 1) return std::nullopt;
   llvm::Value* divisor = (*this)(y);
   Quotients made{};
@@ -223,10 +225,8 @@ std::optional<llvm::Value*> DimCode::of_open_divisor(Dim x, Dim y, bool quotient
     llvm::Value* last = builder_->getInt64(static_cast<uint64_t>(lanes_ - 1));
     least.bind(along_, *by > 0 ? base_ : builder_->CreateAdd(base_, last));
     made = divide_steps(*builder_, least(x), *by, lanes_, divisor);
-  } else if (!y.is_constant()) {
-    made = divide_all(*builder_, (*this)(x), divisor);
   } else {
-    return std::nullopt;
+    made = divide_all(*builder_, (*this)(x), divisor);
   }
   return quotient ? made.quotient : made.remainder;
 }

@@ -42,7 +42,7 @@ class DimCode {
   std::optional<int64_t> shift_to_half(Dim dim, int64_t divisor) const;
   llvm::Value* by_lanes(const DimParts& sum);
   std::optional<int64_t> step(Dim dim) const;
-  std::optional<llvm::Value*> of_open_divisor(Dim x, Dim y, bool quotient);
+  std::optional<llvm::Value*> of_one_divisor(Dim x, Dim y, bool quotient);
   llvm::Value* scaled(llvm::Value* of, SymFn function, double factor);
   llvm::Value* both(llvm::Value*& a, llvm::Value*& b);  // splats the scalar one of the two
   llvm::IRBuilderBase* builder_;
