@@ -45,9 +45,10 @@ class Lowering {
 
   void copy(loops::BufferId from, loops::BufferId to, std::string_view name);
 
-  // Whether it is more than a number: of a size that is open what is worse to be wrong about, which is that it is, and a
-  // guard.
-  bool more_than(Dim size, int64_t most);
+  // Whether it is more than a number. Of a size that is open: that it is, which takes less time to be wrong about, or
+  // what is typical; and a guard.
+  enum class Otherwise : uint8_t { more, typical };
+  bool more_than(Dim size, int64_t most, Otherwise otherwise = Otherwise::more);
   bool multiplies_a_vector(const Node& node) const;
 
  private:
