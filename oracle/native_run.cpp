@@ -105,8 +105,7 @@ Execution run_native(runtime::Executable& executable, std::span<const RunValue> 
   TorchHost host(program, boxed, options);
   std::vector<runtime::Argument> arguments;
   for (size_t i = 0; i < inputs.size(); ++i) arguments.push_back(host.argument(program.inputs[i], inputs[i]));
-  boxed.seed(options.ambient_seed);
-  const RandomStream ambient{boxed.draw_seed(), 0};
+  const RandomStream ambient{boxed.first_drawn(options.ambient_seed), 0};
   boxed.seed(options.ambient_seed);  // what is left to libtorch draws as it does in eager
   Execution run;
   run.inputs.assign(inputs.begin(), inputs.end());

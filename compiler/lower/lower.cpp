@@ -343,7 +343,7 @@ bool Lowering::is_small_product(const Node& node, const OpDef& row) {
   const Dim columns = made.sizes().back(), rows = made.rank() < 2 ? Dim(1) : made.sizes()[made.rank() - 2];
   if (multiplies_a_vector(node)) return true;
   const bool many = !rows.is_constant() || rows.constant() >= kManyRows;  // of open sizes: taken to be so
-  const bool many_in_all = many || made.rank() > 2;  // as many batches are
+  const bool many_in_all = many || made.rank() > 2;                       // as many batches are
   // A few terms are less work than to write what they add up to; of narrow floats a library multiplies two at once.
   auto few = [&] {
     return !more_than(terms, kFewTerms) || (!more_than(terms, kSomeTerms) && more_than(columns, kWide - 1));

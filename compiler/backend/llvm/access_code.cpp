@@ -170,8 +170,7 @@ void KernelEmitter::draw_everywhere(Ssa at, Draws drawn_in, std::vector<Frame>& 
 KernelEmitter::Draws KernelEmitter::draws_in(Dim element) const {
   auto stride = along_lanes().space.stride(element, 0);
   if (!stride || !stride->is(1) || lanes_ % 4 != 0) return Draws::anywhere;
-  return facts_->proves(eq(mod(at_first_point(element), 4), 0)) ? Draws::in_blocks
-                                                                                     : Draws::in_order;
+  return facts_->proves(eq(mod(at_first_point(element), 4), 0)) ? Draws::in_blocks : Draws::in_order;
 }
 
 Dim KernelEmitter::at_first_point(Dim dim) const {
@@ -199,8 +198,7 @@ KernelEmitter::AlongLanes& KernelEmitter::along_lanes() const {
   if (!along_lanes_ || along_lanes_->axis.symbol != axis.symbol || along_lanes_->axis.extent != axis.extent ||
       along_lanes_->lanes != lanes_) {
     along_lanes_.reset();
-    along_lanes_.emplace(
-        AlongLanes{axis, lanes_, loops::IndexSpace(program_.context->syms, *facts_), {}});
+    along_lanes_.emplace(AlongLanes{axis, lanes_, loops::IndexSpace(program_.context->syms, *facts_), {}});
     along_lanes_->space.add_axis(axis.symbol, axis.extent);
   }
   return *along_lanes_;

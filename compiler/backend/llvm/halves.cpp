@@ -53,8 +53,8 @@ void widen_halves(llvm::Function& function) {
     else if (const auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(i))
       made = b.CreateFPTrunc(b.CreateUnaryIntrinsic(call->getIntrinsicID(), operand(0)), i->getType());
     else
-      made = b.CreateFPTrunc(
-          b.CreateBinOp(llvm::cast<llvm::BinaryOperator>(i)->getOpcode(), operand(0), operand(1)), i->getType());
+      made = b.CreateFPTrunc(b.CreateBinOp(llvm::cast<llvm::BinaryOperator>(i)->getOpcode(), operand(0), operand(1)),
+                             i->getType());
     i->replaceAllUsesWith(made);
     i->eraseFromParent();
   }

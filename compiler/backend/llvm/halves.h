@@ -10,8 +10,8 @@ class Function;
 
 namespace lenz::native {
 
-// Comparisons and operations on halves, scalars or vectors, are those of f32 again: the same results, for an operation of
-// f32 rounds innocuously once more. Behind all passes that might take that back.
+// Comparisons and operations on halves, scalars or vectors, are those of f32 again: the same results, for an operation
+// of f32 rounds innocuously once more. Behind all passes that might take that back.
 void widen_halves(llvm::Function& function);
 
 }  // namespace lenz::native

@@ -25,10 +25,9 @@ loops::Tensor halves(int64_t step) {
 }
 
 TEST(Halves, AreComparedInF32) {
-  for (const char* body :
-       {"      %2 = minimum.f16 %0, %1\n", "      %2 = maximum.f16 %0, %1\n",
-        "      %9 = lt.f16 %0, %1\n      %2 = where.f16 %9, %1, %0\n",
-        "      %9 = f16 0.5\n      %8 = ge.f16 %0, %9\n      %2 = where.f16 %8, %9, %1\n"}) {
+  for (const char* body : {"      %2 = minimum.f16 %0, %1\n", "      %2 = maximum.f16 %0, %1\n",
+                           "      %9 = lt.f16 %0, %1\n      %2 = where.f16 %9, %1, %0\n",
+                           "      %9 = f16 0.5\n      %8 = ge.f16 %0, %9\n      %2 = where.f16 %8, %9, %1\n"}) {
     std::string text = of_halves(body);
     for (const auto& [from, to] : {std::pair{"%9", "%3"}, std::pair{"%8", "%4"}})
       for (size_t at = 0; (at = text.find(from, at)) != std::string::npos;) text.replace(at, 2, to);

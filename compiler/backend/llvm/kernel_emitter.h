@@ -139,8 +139,7 @@ class KernelEmitter {
     std::vector<Cond> where;
   };
   static bool is_short(const loops::Nest& n);
-  void rest_of_turn(llvm::Value* from, llvm::Value* to,
-                    const std::function<void(llvm::Value*, llvm::Value*)>& vector);
+  void rest_of_turn(llvm::Value* from, llvm::Value* to, const std::function<void(llvm::Value*, llvm::Value*)>& vector);
   void rest_at_once(llvm::Value* rest, const std::function<void(uint32_t, uint32_t)>& copies);
   std::optional<OneTile> one_tile();
   bool limits_columns(OneTile& one);

@@ -37,7 +37,8 @@ llvm::Value* splat(llvm::IRBuilderBase& b, llvm::Value* scalar, llvm::Type* like
 llvm::Value* quotients_below(llvm::IRBuilderBase& b, llvm::Value* n, llvm::Value* divisor) {
   llvm::Type *whole = n->getType(), *real = whole->getWithNewType(b.getDoubleTy());
   auto constant = [&](double x) { return llvm::ConstantFP::get(real, x); };
-  llvm::Value* inverse = b.CreateFDiv(llvm::ConstantFP::get(b.getDoubleTy(), 1.0), b.CreateSIToFP(divisor, b.getDoubleTy()));
+  llvm::Value* inverse =
+      b.CreateFDiv(llvm::ConstantFP::get(b.getDoubleTy(), 1.0), b.CreateSIToFP(divisor, b.getDoubleTy()));
   llvm::Value* and_half = b.CreateFSub(
       b.CreateBitCast(b.CreateOr(n, llvm::ConstantInt::get(whole, kBitsOfTwo52)), real), constant(kTwo52 - 0.5));
   llvm::Value* nearest = b.CreateFAdd(b.CreateFSub(b.CreateFMul(and_half, splat(b, inverse, whole)), constant(0.5)),
@@ -65,8 +66,10 @@ Quotients divide_steps(llvm::IRBuilderBase& b, llvm::Value* least, int64_t step,
   llvm::Type* one = least->getType();
   llvm::Value* most = number(one, int64_t{1} << (kDigits - 2));
   llvm::Value* less = b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, b.CreateSub(divisor, most), number(one, 0));
-  llvm::Value* left = b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, b.CreateSub(first.remainder, less), number(one, 0));
-  llvm::Value* more = quotients_below(b, b.CreateAdd(splat(b, left, beyond->getType()), beyond), b.CreateSub(divisor, less));
+  llvm::Value* left =
+      b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, b.CreateSub(first.remainder, less), number(one, 0));
+  llvm::Value* more =
+      quotients_below(b, b.CreateAdd(splat(b, left, beyond->getType()), beyond), b.CreateSub(divisor, less));
   auto spread = [&](llvm::Value* v) { return splat(b, v, beyond->getType()); };
   llvm::Value* within = b.CreateAdd(spread(first.remainder), beyond);
   return {b.CreateAdd(spread(first.quotient), more), b.CreateSub(within, b.CreateMul(more, spread(divisor)))};

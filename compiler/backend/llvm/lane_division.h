@@ -20,8 +20,7 @@ struct Quotients {
 };
 
 // Lanes at a fixed step, which is less than 2^20 and not 0; `least` is the scalar that is the least of them.
-Quotients divide_steps(llvm::IRBuilderBase& builder, llvm::Value* least, int64_t step, int lanes,
-                       llvm::Value* divisor);
+Quotients divide_steps(llvm::IRBuilderBase& builder, llvm::Value* least, int64_t step, int lanes, llvm::Value* divisor);
 // Lanes of any numbers: where some have too many digits, or are below zero, each is divided by itself.
 Quotients divide_all(llvm::IRBuilderBase& builder, llvm::Value* lanes, llvm::Value* divisor);
 

@@ -296,9 +296,8 @@ void KernelEmitter::find_levels() {
 // Where the inner axes may have no points, what is read for these points alone is not read before them: it need not be
 // there.
 void KernelEmitter::keep_inside() {
-  const bool some_points = std::ranges::all_of(nest_->axes, [&](const Axis& a) {
-    return a.kind == AxisKind::parallel || facts_->proves(ge(a.extent, 1));
-  });
+  const bool some_points = std::ranges::all_of(
+      nest_->axes, [&](const Axis& a) { return a.kind == AxisKind::parallel || facts_->proves(ge(a.extent, 1)); });
   if (some_points) return;
   std::vector<bool> outside(nest_->body.size());
   for (size_t s = 0; s < nest_->stores.size(); ++s)

@@ -85,7 +85,7 @@ std::optional<KernelEmitter::OneTile> KernelEmitter::one_tile() {
 
 // Whether there are tables of what the lanes decide: they have room for so many columns, of which there are some.
 bool KernelEmitter::limits_columns(OneTile& one) {
-  const auto *kernel = std::exchange(kernel_, &one.kernel);
+  const auto* kernel = std::exchange(kernel_, &one.kernel);
   const auto* facts = std::exchange(facts_, &one.facts);
   bool found = false;
   std::vector<Cond> limits;
@@ -121,7 +121,7 @@ void KernelEmitter::as_one_tile(const OneTile& one, const DimCode& dims) {
   auto also = [&](llvm::Value* v) { is_one = is_one ? b_.CreateAnd(is_one, v) : v; };
   for (const Cond& c : one.where) also(outside.holds(c));
   for (const auto& [id, far] : far_) also(b_.CreateNot(far));
-  const auto *kernel = kernel_;
+  const auto* kernel = kernel_;
   const auto* facts = facts_;
   const auto far = far_;
   auto *short_rows = block("one_tile"), *others = block("tiles");

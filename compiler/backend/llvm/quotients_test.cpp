@@ -62,7 +62,8 @@ TEST(Quotients, ByOpenSizesAreOfDoubles) {
     const std::string text = by_open(place);
     const std::string code = kernels_as_text(loops::parse_program(text, op_table()), find_target("avx512"), false);
     EXPECT_NE(code.find("fdiv double 1.0"), std::string::npos);
-    for (int64_t n : {int64_t{1}, int64_t{3}, int64_t{16}, int64_t{121}, (int64_t{1} << 47) - 1, (int64_t{1} << 52) + 3})
+    for (int64_t n :
+         {int64_t{1}, int64_t{3}, int64_t{16}, int64_t{121}, (int64_t{1} << 47) - 1, (int64_t{1} << 52) + 3})
       expect_same(text, {n, numbers({600})});
   }
 }

@@ -15,9 +15,9 @@ void KernelEmitter::rest_of_turn(llvm::Value* from, llvm::Value* to,
   });
 }
 
-// Columns walk all their rows for each vector, or for many: what is left of a turn goes at once, in one copy, in two, or
-// in as many quarters of its copies as it has points in. It ends in the last one, or in the last quarter, whose masks
-// have registers.
+// Columns walk all their rows for each vector, or for many: what is left of a turn goes at once, in one copy, in two,
+// or in as many quarters of its copies as it has points in. It ends in the last one, or in the last quarter, whose
+// masks have registers.
 void KernelEmitter::rest_at_once(llvm::Value* rest, const std::function<void(uint32_t, uint32_t)>& copies) {
   const uint32_t all = lane_axis_->unroll, quarter = all / 4;
   auto more_than = [&](uint32_t vectors) {
@@ -32,8 +32,8 @@ void KernelEmitter::rest_at_once(llvm::Value* rest, const std::function<void(uin
   while (sure < all) up_to((sure / quarter + 1) * quarter);
 }
 
-// All copies of a reduction. Of an open number of points, those after the first one have something only where there were
-// enough for a turn.
+// All copies of a reduction. Of an open number of points, those after the first one have something only where there
+// were enough for a turn.
 State KernelEmitter::copies_as_one(const Accumulator& a, size_t copies, Frame& f) {
   const loops::Instr& instr = nest_->body[a.at];
   auto combined = [&] {
