@@ -403,14 +403,6 @@ uint64_t Boxed::draw_seed() {
   return at::check_generator<at::CPUGeneratorImpl>(generator)->random64();
 }
 
-uint64_t Boxed::first_drawn(uint64_t seed) {
-  if (!first_drawn_ || first_drawn_->first != seed) {
-    this->seed(seed);
-    first_drawn_.emplace(seed, draw_seed());
-  }
-  return first_drawn_->second;
-}
-
 Outcome Boxed::run(const OpDef& op, std::span<const Arg> args, std::span<const RunValue> values,
                    const SymValues& symbols) {
   Outcome outcome;

@@ -52,8 +52,6 @@ class Boxed {
   // Of the generator that ops without one draw from.
   void seed(uint64_t seed);
   uint64_t draw_seed();  // 64 bits of it
-  // Those that it draws first after this seed, which fills its state only where the seed before was another one.
-  uint64_t first_drawn(uint64_t seed);
 
   // Runs `op`. `values` are indexed by ValueId; `op` must be one of ATen's, with the arguments that its row says.
   Outcome run(const OpDef& op, std::span<const Arg> args, std::span<const RunValue> values,
@@ -69,7 +67,6 @@ class Boxed {
   struct Impl;
   DeviceKind device_;
   std::unique_ptr<Impl> impl_;
-  std::optional<std::pair<uint64_t, uint64_t>> first_drawn_;  // a seed, and what is drawn first then
 };
 
 // The schema under which libtorch registers an op, in its own words; nothing if it has none.
