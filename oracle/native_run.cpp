@@ -2,6 +2,8 @@
 
 #include <c10/core/CPUAllocator.h>
 
+#include <algorithm>
+
 #include "oracle/aten.h"
 #include "oracle/interpreted.h"
 #include "oracle/kept_memory.h"
@@ -87,16 +89,6 @@ class TorchHost : public runtime::Host {
   std::vector<c10::Storage> outputs_;
 };
 
-// What the generator draws first after a seed. That follows from the seed, and filling its state takes as long as two
-// small calls: it is asked again only of another one.
-uint64_t first_drawn(Boxed& boxed, uint64_t seed) {
-  thread_local std::optional<std::pair<uint64_t, uint64_t>> known;
-  if (!known || known->first != seed) {
-    boxed.seed(seed);
-    known.emplace(seed, boxed.draw_seed());
-  }
-  return known->second;
-}
 }  // namespace
 
 std::function<loops::Tensor(const ConstantData&)> constants_in(const std::string& folder) {
@@ -115,7 +107,12 @@ Execution run_native(runtime::Executable& executable, std::span<const RunValue> 
   TorchHost host(program, boxed, options);
   std::vector<runtime::Argument> arguments;
   for (size_t i = 0; i < inputs.size(); ++i) arguments.push_back(host.argument(program.inputs[i], inputs[i]));
-  const RandomStream ambient{first_drawn(boxed, options.ambient_seed), 0};
+  // Drawing leaves the generator's state to be filled anew, which takes as long as two small calls.
+  RandomStream ambient{0, 0};
+  if (std::ranges::any_of(program.streams, [](const loops::Stream& s) { return !s.seed; })) {
+    boxed.seed(options.ambient_seed);
+    ambient.seed = boxed.draw_seed();
+  }
   boxed.seed(options.ambient_seed);  // what is left to libtorch draws as it does in eager
   Execution run;
   run.inputs.assign(inputs.begin(), inputs.end());
