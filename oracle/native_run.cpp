@@ -2,6 +2,8 @@
 
 #include <c10/core/CPUAllocator.h>
 
+#include <algorithm>
+
 #include "oracle/aten.h"
 #include "oracle/interpreted.h"
 #include "oracle/kept_memory.h"
@@ -105,8 +107,12 @@ Execution run_native(runtime::Executable& executable, std::span<const RunValue> 
   TorchHost host(program, boxed, options);
   std::vector<runtime::Argument> arguments;
   for (size_t i = 0; i < inputs.size(); ++i) arguments.push_back(host.argument(program.inputs[i], inputs[i]));
-  boxed.seed(options.ambient_seed);
-  const RandomStream ambient{boxed.draw_seed(), 0};
+  // Drawing leaves the generator's state to be filled anew, which takes as long as two small calls.
+  RandomStream ambient{0, 0};
+  if (std::ranges::any_of(program.streams, [](const loops::Stream& s) { return !s.seed; })) {
+    boxed.seed(options.ambient_seed);
+    ambient.seed = boxed.draw_seed();
+  }
   boxed.seed(options.ambient_seed);  // what is left to libtorch draws as it does in eager
   Execution run;
   run.inputs.assign(inputs.begin(), inputs.end());

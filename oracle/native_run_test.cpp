@@ -40,6 +40,23 @@ TEST(NativeRun, InputsThatStartToShareMemoryAreRefused) {
                                testing::HasSubstr("`alias`")));
 }
 
+// Whatever was drawn in between, here or by libtorch.
+TEST(NativeRun, DrawsAreThoseOfTheSeed) {
+  auto graph = parse_graph("graph @g() { %r = aten.rand([6]) return %r }", op_table());
+  auto executable = build(*graph);
+  Boxed boxed(DeviceKind::cpu);
+  auto drawn = [&](uint64_t seed) {
+    ExecuteOptions options;
+    options.ambient_seed = seed;
+    return to_text(run_native(*executable, {}, boxed, options).outputs[0]);
+  };
+  const std::string first = drawn(3), other = drawn(4);
+  EXPECT_NE(first, other);
+  boxed.draw_seed();
+  EXPECT_EQ(drawn(4), other);
+  EXPECT_EQ(drawn(3), first);
+}
+
 // Results may show a constant that the executable loaded, and are read when the executable is gone.
 TEST(NativeRun, ResultsKeepTheConstantsThatTheyShow) {
   auto graph = parse_graph(R"(graph @g() {

@@ -171,7 +171,8 @@ void TextRunner::let(const Statement& s) {
 void TextRunner::loop(const Statement& s) {
   if (nest_) wrong("a nest in a nest");
   nest_.emplace(lowering_.nest(node_.op->full_name, node_.origin));
-  if (!s.name.empty()) nest_->tag(loops::find_tag(s.name).value());
+  if (!s.name.empty() && !(s.name == "matmul" && lowering_.multiplies_a_vector(node_)))
+    nest_->tag(loops::find_tag(s.name).value());
   for (const AxisList& axes : s.axes) {
     auto kind = static_cast<loops::AxisKind>(axes.kind);
     Item extents = evaluate(*axes.extents);
@@ -255,6 +256,11 @@ void TextRunner::sort(const Statement& s) {
   node.descending = is_truth(a[4]);
   node.stable = is_truth(a[5]);
   node.origin = node_.origin;
+  // Whoever reads a few places of the order finds these rather than sort, where there are more
+  // (schedule/short_sorts.h).
+  constexpr int64_t kFewPlaces = 8;
+  if (const TensorType& keys = lowering_.program.buffers[node.keys].type; node.dim < keys.rank())
+    lowering_.more_than(keys.sizes[node.dim], kFewPlaces);
   lowering_.block->nodes.push_back({node});
 }
 

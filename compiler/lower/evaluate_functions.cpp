@@ -1,6 +1,7 @@
 // The functions of the notation beyond those of definitions (compiler/ops/definition_functions.cpp) and the scalar
 // table's rows; NOTATION.md says what each is.
 #include <algorithm>
+#include <bit>
 
 #include "compiler/graph/overlap.h"
 #include "compiler/lower/coordinates.h"
@@ -85,6 +86,22 @@ Item strays(TextRunner& in, Items a) {
 }
 Item shape_changes(TextRunner& in, Items a) {
   return Item::of(Arg::of_bool(!(in.type(a[0]).sizes == in.type(a[1]).sizes)));
+}
+
+// How often a number of things is halved until none is left; below zero: nobody knows, or too often.
+Item halvings(TextRunner& in, Items a) {
+  constexpr int64_t kMost = 24;
+  const Dim n = in.dim(a[0]);
+  if (n.is_constant()) return Item::of(Arg::of_int(std::bit_width(static_cast<uint64_t>(n.constant()))));
+  int64_t least = 0, most = kMost + 1;
+  while (least < most) {  // the least number of halvings that is enough
+    const int64_t middle = (least + most) / 2;
+    if (in.lowering().more_than(n, (int64_t{1} << middle) - 1, Lowering::Otherwise::typical))
+      least = middle + 1;
+    else
+      most = middle;
+  }
+  return Item::of(Arg::of_int(least > kMost ? -1 : least));
 }
 
 Item item_bytes(TextRunner&, Items a) { return Item::of(Arg::of_int(item_size(a[0].arg.dtype()))); }
@@ -371,6 +388,7 @@ constexpr Row kRows[] = {
     {"draw_normal", 2, draw_normal},
     {"integers_end", 1, integers_end},
     {"greatest", 1, greatest},
+    {"halvings", 1, halvings},
     {"least", 1, least},
 };
 }  // namespace

@@ -232,7 +232,7 @@ bool Lowering::is_apart(ValueId v) const {
 
 // A view that is only shown, as an output or to an extern kernel, is made of its storage's buffer there. Backwards, so
 // that a chain of views is walked once.
-std::vector<bool> Lowering::only_shown() const {
+std::vector<bool> Lowering::only_shown() {
   std::vector<bool> only(graph_->node_capacity()), only_outputs(graph_->node_capacity());
   std::vector<bool> of_apart(graph_->value_count());  // views whose memory is
   graph_->for_each_node([&](NodeId id) {
@@ -309,7 +309,7 @@ void Lowering::lower_computed(const Node& node) {
 }
 
 // Whether there are no loops for it, whatever its operands are.
-bool Lowering::is_extern(const Node& node) const {
+bool Lowering::is_extern(const Node& node) {
   if (node.op->has(Trait::structural)) return false;
   const OpDef& row = node.op->base ? *node.op->base : *node.op;
   const bool left = node.op->variant == VariantKind::functional &&
@@ -319,7 +319,7 @@ bool Lowering::is_extern(const Node& node) const {
   return left || runs_outside(node) || (row.lowering.body.empty() && row.scalar.empty());
 }
 
-bool Lowering::runs_outside(const Node& node) const {
+bool Lowering::runs_outside(const Node& node) {
   const OpDef& row = node.op->base ? *node.op->base : *node.op;
   return options_.products_outside && row.has(Trait::contraction) &&
          (row.has(Trait::core) || may_have_host_kernel(row)) && node.op->variant == VariantKind::functional &&
@@ -328,7 +328,7 @@ bool Lowering::runs_outside(const Node& node) const {
 
 // Whether a product of matrices takes loops less time than a host needs to be called. Its factors are the last two
 // operands.
-bool Lowering::is_small_product(const Node& node, const OpDef& row) const {
+bool Lowering::is_small_product(const Node& node, const OpDef& row) {
   // Of few rows the other factor is read, and may have to be turned, for little work: but once for many steps.
   constexpr int64_t kMultiplications = 1 << 18, kOfFewRows = 1 << 14, kManyRows = 8, kVector = 16;
   constexpr size_t kOften = 8;
@@ -339,19 +339,20 @@ bool Lowering::is_small_product(const Node& node, const OpDef& row) const {
     if (a.is_value()) operands.push_back(a.value());
   if (operands.size() < 2) return false;
   const Type &left = type(operands[operands.size() - 2]), &made = type(node.result());
-  const Dim all = numel(made.sizes()), inner = left.rank() ? left.sizes().back() : Dim(1);
-  if (made.rank() == 0 || !inner.is_constant() || !made.sizes().back().is_constant()) return false;
-  const Dim rows = made.rank() < 2 ? Dim(1) : made.sizes()[made.rank() - 2];
+  if (made.rank() == 0) return false;
+  const Dim all = numel(made.sizes()), terms = left.rank() ? left.sizes().back() : Dim(1);
+  const Dim columns = made.sizes().back(), rows = made.rank() < 2 ? Dim(1) : made.sizes()[made.rank() - 2];
+  if (multiplies_a_vector(node)) return true;
   const bool many = !rows.is_constant() || rows.constant() >= kManyRows;  // of open sizes: taken to be so
-  const int64_t terms = inner.constant(), columns = made.sizes().back().constant();
+  const bool many_in_all = many || made.rank() > 2;                       // as many batches are
   // A few terms are less work than to write what they add up to; of narrow floats a library multiplies two at once.
-  const bool few = terms <= kFewTerms || (terms <= kSomeTerms && columns >= kWide);
-  if (few && many && item_size(made.dtype) >= 4 &&
-      (columns <= kVeryWide || (all.is_constant() && all.constant() <= kMultiplications)))
-    return true;
-  if (!all.is_constant()) return false;
+  auto few = [&] {
+    return !more_than(terms, kFewTerms) || (!more_than(terms, kSomeTerms) && more_than(columns, kWide - 1));
+  };
+  auto narrow = [&] { return !more_than(columns, kVeryWide) || !more_than(all, kMultiplications); };
+  if (many_in_all && item_size(made.dtype) >= 4 && few() && narrow()) return true;
   const bool enough = many || products_by(operands.back()) >= kOften;
-  return columns >= kVector && all.constant() * terms <= (enough ? kMultiplications : kOfFewRows);
+  return more_than(columns, kVector - 1) && !more_than(all * terms, enough ? kMultiplications : kOfFewRows);
 }
 
 // Whether a convolution takes each result from one channel by a few weights, and makes few of each: a host that has its
@@ -382,6 +383,28 @@ size_t Lowering::products_by(ValueId factor) const {
       if (a.is_value()) last = a.value();
     return node.op->has(Trait::contraction) && last == factor;
   }));
+}
+
+// A vector by a matrix of its own, which is read once, whose sizes are open: sums, as they are where sizes are known
+// (passes/postgrad/vector_products.cpp).
+bool Lowering::multiplies_a_vector(const Node& node) const {
+  if (node.arguments().size() != 2 || !node.args[0].is_value() || !node.args[1].is_value()) return false;
+  const Type &x = type(node.args[0].value()), &w = type(node.args[1].value()), &made = type(node.result());
+  if (made.rank() < 2 || made.rank() > 3 || x.rank() != made.rank() || w.rank() != made.rank()) return false;
+  const Dim rows = made.sizes()[made.rank() - 2], columns = made.sizes().back(), terms = x.sizes().back();
+  if (item_size(made.dtype) < 4 || terms.is_constant() || !(rows.is(1) || columns.is(1))) return false;
+  return made.rank() == 2 || !(rows.is(1) ? w : x).strides()[0].is(0);
+}
+
+// Of a size that is open a way is taken and guarded: sizes for which it is wrong get a program of their own. Nothing is
+// decided of what only the run knows.
+bool Lowering::more_than(Dim size, int64_t most, Otherwise otherwise) {
+  if (size.is_constant()) return size.constant() > most;
+  const Cond cond = gt(size, most);
+  const Truth known = program.assumptions.truth(cond);
+  if (known != Truth::unknown) return known == Truth::yes;
+  if (graph_ != whole_.get() || program.assumptions.is_open(cond)) return true;
+  return otherwise == Otherwise::more ? program.assumptions.assume(cond) : program.assumptions.decide(cond);
 }
 
 // Whether its buffer is its own: of a view too whose elements loops make (complex numbers of parts, conjugates).

@@ -45,6 +45,12 @@ class Lowering {
 
   void copy(loops::BufferId from, loops::BufferId to, std::string_view name);
 
+  // Whether it is more than a number. Of a size that is open: that it is, which takes less time to be wrong about, or
+  // what is typical; and a guard.
+  enum class Otherwise : uint8_t { more, typical };
+  bool more_than(Dim size, int64_t most, Otherwise otherwise = Otherwise::more);
+  bool multiplies_a_vector(const Node& node) const;
+
  private:
   void declare_symbols(const Graph& graph);
   void lower_inputs();
@@ -84,16 +90,16 @@ class Lowering {
   void lower_print(const Node& node);
   void lower_resized_to(const Node& node);
   void lower_extern(const Node& node, std::span<const loops::BufferId> results);
-  bool runs_outside(const Node& node) const;
-  bool is_small_product(const Node& node, const OpDef& row) const;
+  bool runs_outside(const Node& node);
+  bool is_small_product(const Node& node, const OpDef& row);
   bool is_thin_convolution(const Node& node, const OpDef& row) const;
   size_t products_by(ValueId factor) const;
-  bool is_extern(const Node& node) const;
+  bool is_extern(const Node& node);
   bool lies_by_itself(ValueId v) const;
   bool is_apart(ValueId v) const;
   loops::BufferId operand_outside(const Node& node, ValueId v);
   bool resizes_elements(const Node& node) const;
-  std::vector<bool> only_shown() const;  // by node
+  std::vector<bool> only_shown();  // by node
   void check_divisors(const Node& node);
   loops::Ssa has_something(NestBuilder& nest, const Node& node, const NumberFit::Something& what);
   void check_numbers(const Node& node);

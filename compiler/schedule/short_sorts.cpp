@@ -177,7 +177,7 @@ void shorten_sorts(loops::Program& program) {
   std::unordered_map<BufferId, Sorted>& sorted = reads.run();
   for (auto& [id, of] : sorted)
     if (program.buffers[id].kind == loops::BufferKind::temporary && of.read &&
-        program.assumptions.known().proves(lt(*of.read, program.buffers[id].type.sizes[of.dim])))
+        program.assumptions.known().proves(le(*of.read, program.buffers[id].type.sizes[of.dim])))
       resize(program.buffers[id].type, of.dim, *of.read);
   for_each_node(program.body, [&](loops::Node& node) {
     if (auto* sort = std::get_if<Sort>(&node.is)) choose_places(program, *sort, sorted);

@@ -37,6 +37,17 @@ TEST(ShortSorts, KeepWhatIsRead) {
   }
 }
 
+// As many may be all there are.
+TEST(ShortSorts, KeepWhatIsReadOfOpenRows) {
+  std::string text = greatest("");
+  for (size_t at = 0; (at = text.find("40", at)) != std::string::npos;) text.replace(at, 2, "s0");
+  text.replace(text.find(" {"), 2, " where s0 in 3.. {");
+  loops::Program program = loops::parse_program(text, op_table());
+  shorten_sorts(program);
+  EXPECT_THAT(loops::print(program), testing::HasSubstr("%v: f32[5, 3]"));
+  loops::require_valid(program, "the test");
+}
+
 TEST(ShortSorts, OfWhichNothingIsReadKeepNothing) {
   std::string text = greatest("");
   for (std::string_view three : {"5, 3]", "i1 < 3"})

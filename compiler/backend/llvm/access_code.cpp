@@ -182,8 +182,7 @@ void KernelEmitter::draw_everywhere(Ssa at, Draws drawn_in, std::vector<Frame>& 
 KernelEmitter::Draws KernelEmitter::draws_in(Dim element) const {
   auto stride = along_lanes().space.stride(element, 0);
   if (!stride || !stride->is(1) || lanes_ % 4 != 0) return Draws::anywhere;
-  return program_.assumptions.known().proves(eq(mod(at_first_point(element), 4), 0)) ? Draws::in_blocks
-                                                                                     : Draws::in_order;
+  return facts_->proves(eq(mod(at_first_point(element), 4), 0)) ? Draws::in_blocks : Draws::in_order;
 }
 
 Dim KernelEmitter::at_first_point(Dim dim) const {
@@ -194,7 +193,7 @@ Dim KernelEmitter::at_first_point(Dim dim) const {
 
 // What a number is at the points of the nest: the ends of windows that are whole at all of them, say.
 Dim KernelEmitter::at_points(Dim dim) {
-  if (dim.is_constant() || points_->linear(dim)) return dim;
+  if (!points_ || dim.is_constant() || points_->linear(dim)) return dim;
   for (const auto& [known, simplified] : at_points_)
     if (known == dim) return simplified;
   return at_points_.emplace_back(dim, points_->simplify(dim)).second;
@@ -211,8 +210,7 @@ KernelEmitter::AlongLanes& KernelEmitter::along_lanes() const {
   if (!along_lanes_ || along_lanes_->axis.symbol != axis.symbol || along_lanes_->axis.extent != axis.extent ||
       along_lanes_->lanes != lanes_) {
     along_lanes_.reset();
-    along_lanes_.emplace(
-        AlongLanes{axis, lanes_, loops::IndexSpace(program_.context->syms, program_.assumptions.known()), {}});
+    along_lanes_.emplace(AlongLanes{axis, lanes_, loops::IndexSpace(program_.context->syms, *facts_), {}});
     along_lanes_->space.add_axis(axis.symbol, axis.extent);
   }
   return *along_lanes_;
@@ -255,14 +253,14 @@ KernelEmitter::Place KernelEmitter::place(BufferId id, const DimVec& index, Fram
   const Dim address = address_of(id, index);
   const bool varies = std::ranges::any_of(index, [&](Dim d) { return f.dims.varies(d); });
   if (!lane_axis_) return {.address = f.dims(points_ ? points_->simplify(address) : address)};
-  if (!varies) return {.address = f.dims(address)};
+  if (!varies) return {.address = f.dims(at_points(address))};
   DimCode first = f.dims;
   first.bind(lane_axis_->symbol, f.base);
   if (first.varies(address))  // positions, too
     return {.address = fits_half(id) ? f.dims.as_half(address) : f.dims(address)};
   const InLanes& known = in_lanes_at(address, f.whole_vectors);
   const std::vector<int64_t>& lanes = known.apart;
-  if (lanes.empty()) return {.address = f.dims(address), .by_coordinates = true};
+  if (lanes.empty()) return {.address = f.dims(at_points(address)), .by_coordinates = true};
   llvm::Value* of_first = first(known.of_first);
   auto steps_of = [&](int64_t step) {
     return std::ranges::adjacent_find(lanes, [&](int64_t a, int64_t b) { return b != a + step; }) == lanes.end();

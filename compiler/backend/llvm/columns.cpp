@@ -86,7 +86,7 @@ Dim KernelEmitter::along_lanes(Dim address, const Columns& columns) const {
   const auto& body = nest_->body;
   std::vector<const SymNode*> lanes{lane_axis_->symbol.node()}, others, data;
   std::vector<bool> varies(body.size());
-  for (const auto* axes : {&kernel_.axes, &nest_->axes})
+  for (const auto* axes : {&kernel_->axes, &nest_->axes})
     for (const Axis& a : *axes)
       if (&a != lane_axis_ && std::ranges::find(columns.inner, &a) == columns.inner.end())
         others.push_back(a.symbol.node());
@@ -118,15 +118,16 @@ KernelEmitter::Columns KernelEmitter::of_columns() const {
   const std::vector<bool> none(body.size());
   Columns made{none, none, none, none, {}, {}, {}};
   if (!lane_axis_ || lanes_ == 1 || lane_axis_->kind != AxisKind::parallel || row_axis_) return made;
-  if (!lane_axis_->extent.is_constant() || lane_axis_->extent.constant() > kMostColumns) return made;
+  const std::optional<int64_t> columns = facts_->range(lane_axis_->extent).high;
+  if (!columns || *columns > kMostColumns) return made;
   Dim rows = 1;
-  for (const auto* axes : {&kernel_.axes, &nest_->axes})
+  for (const auto* axes : {&kernel_->axes, &nest_->axes})
     for (const Axis& a : *axes)
       if (&a != lane_axis_ && a.kind == AxisKind::parallel) rows *= a.extent;
   if (rows.is_constant() && rows.constant() < kLeastRows) return made;
   int64_t inner_points = 1;
   for (const Axis& a : nest_->axes) {  // what may raise does so at each point: there is one
-    if (!program_.assumptions.known().proves(ge(a.extent, 1))) return made;
+    if (!facts_->proves(ge(a.extent, 1))) return made;
     if (a.kind == AxisKind::parallel) continue;
     if (!a.extent.is_constant() || a.extent.constant() > kMostColumns) return made;
     inner_points *= a.extent.constant();
@@ -229,20 +230,26 @@ KernelEmitter::Columns KernelEmitter::of_columns() const {
   }
   if (!inner) made.inner.clear();
   const bool worth_while = !made.windows.empty() || work > kWorthReading * static_cast<int>(made.tables.size());
-  if (!worth_while || bytes * lane_axis_->extent.constant() > kMostTableBytes) return {};
+  if (!worth_while || bytes == 0) return {};
+  made.most = kMostTableBytes / bytes;
+  if (!lane_axis_->extent.is_constant()) made.most = std::min(made.most, *columns) / lanes_ * lanes_;
+  if (made.most < std::min<int64_t>(lanes_, *columns) || (lane_axis_->extent.is_constant() && made.most < *columns))
+    return {};
+  if (lane_axis_->extent.is_constant()) made.most = *columns;
   return made;
 }
 
 // Before the points of the kernel: tables of what its nests' lanes alone decide.
 void KernelEmitter::make_columns(const DimCode& outside) {
-  for (const loops::Node& node : kernel_.body->nodes) {
+  for (const loops::Node& node : kernel_->body->nodes) {
     const Nest& n = std::get<Nest>(node.is);
     begin(n);
     Columns columns = of_columns();
     if (columns.tables.empty() && columns.windows.empty()) continue;
     Frame frame{std::vector<Val>(n.body.size()), {}, outside};
     frame.dims.at_points(&*points_);
-    const int64_t extent = lane_axis_->extent.constant(), vectors = (extent + lanes_ - 1) / lanes_;
+    llvm::Value* extent = frame.dims(lane_axis_->extent);
+    const int64_t vectors = (columns.most + lanes_ - 1) / lanes_;
     int64_t points = 1;
     for (const Axis* a : columns.inner) points *= a->extent.constant();
     auto table = [&](llvm::Type* type, bool by_inner) {
@@ -271,9 +278,9 @@ void KernelEmitter::make_columns(const DimCode& outside) {
       for (const Window& w : made.windows) fill(w, f);
     };
     only_if(b_.CreateICmpSLT(function_->getArg(3), function_->getArg(4)), [&] {
-      loop(b_.getInt64(0), b_.getInt64(static_cast<uint64_t>(extent)), lanes_, [&](llvm::Value* at) {
+      loop(b_.getInt64(0), extent, lanes_, [&](llvm::Value* at) {
         std::vector<Frame> frames{lanes_at(frame, at)};
-        only_below(frames[0], b_.getInt64(static_cast<uint64_t>(extent)));
+        only_below(frames[0], extent);
         nested(made.inner, 0, frames[0], [&](Frame&) { fill_all(frames); });
       });
     });
@@ -311,7 +318,7 @@ llvm::Value* KernelEmitter::entry_of(llvm::Value* table, Frame& f, bool by_inner
     llvm::Value* point = b_.getInt64(0);
     for (const Axis* a : columns_.at(nest_).inner)
       point = b_.CreateAdd(b_.CreateMul(point, f.dims(a->extent)), f.dims(a->symbol));
-    const uint64_t vectors = (static_cast<uint64_t>(lane_axis_->extent.constant()) + lanes - 1) / lanes;
+    const uint64_t vectors = (static_cast<uint64_t>(columns_.at(nest_).most) + lanes - 1) / lanes;
     number = b_.CreateAdd(b_.CreateMul(point, b_.getInt64(vectors)), number);
   }
   return b_.CreateGEP(element_of(table), table, number);

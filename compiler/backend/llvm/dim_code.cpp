@@ -2,6 +2,9 @@
 
 #include <llvm/IR/IRBuilder.h>
 
+#include <algorithm>
+#include <bit>
+
 #include "compiler/backend/llvm/lane_division.h"
 #include "compiler/base/error.h"
 #include "compiler/base/sym_parts.h"
@@ -93,15 +96,9 @@ llvm::Value* DimCode::operator()(Dim dim) {
     if (!quotient) return builder_->CreateZExt(builder_->CreateURem(a, b), type);
     return builder_->CreateSub(builder_->CreateZExt(builder_->CreateUDiv(a, b), type), constant(type, *shift));
   };
-  // Rounded down: the machine's division rounds to zero.
   auto divided = [&](llvm::Value* a, llvm::Value* b, bool quotient) -> llvm::Value* {
-    llvm::Value* q = divide_lanes(*builder_, llvm::Instruction::SDiv, a, b);
-    llvm::Value* r = builder_->CreateSub(a, builder_->CreateMul(q, b));
-    llvm::Value* zero = llvm::Constant::getNullValue(a->getType());
-    llvm::Value* off =
-        builder_->CreateAnd(builder_->CreateICmpNE(r, zero), builder_->CreateICmpSLT(builder_->CreateXor(r, b), zero));
-    if (!quotient) return builder_->CreateAdd(r, builder_->CreateSelect(off, b, zero));
-    return builder_->CreateAdd(q, builder_->CreateSExt(off, a->getType()));
+    const Quotients made = divide_down(*builder_, a, b);
+    return quotient ? made.quotient : made.remainder;
   };
   switch (parts.kind) {
     case SymKind::symbol: internal_error("a symbol without a value: " + to_string(dim), __FILE__, __LINE__);
@@ -111,6 +108,8 @@ llvm::Value* DimCode::operator()(Dim dim) {
         both(rest, sum);
         return builder_->CreateAdd(rest, sum);
       }
+      if (varies(dim))
+        if (llvm::Value* made = by_lanes(parts)) return made;
       llvm::Value* total = nullptr;
       for (size_t i = 0; i < parts.operands.size(); ++i) {
         llvm::Value* term = (*this)(parts.operands[i]);
@@ -139,10 +138,12 @@ llvm::Value* DimCode::operator()(Dim dim) {
     }
     case SymKind::floor_div:
       if (llvm::Value* made = in_halves(parts.operands[0], parts.operands[1], true)) return made;
+      if (const auto made = of_one_divisor(parts.operands[0], parts.operands[1], true)) return *made;
       return binary([&](llvm::Value* a, llvm::Value* b) { return divided(a, b, true); }, parts.operands[0],
                     parts.operands[1]);
     case SymKind::mod:
       if (llvm::Value* made = in_halves(parts.operands[0], parts.operands[1], false)) return made;
+      if (const auto made = of_one_divisor(parts.operands[0], parts.operands[1], false)) return *made;
       return binary([&](llvm::Value* a, llvm::Value* b) { return divided(a, b, false); }, parts.operands[0],
                     parts.operands[1]);
     case SymKind::min:
@@ -197,6 +198,75 @@ llvm::Value* DimCode::as_half(Dim dim) {
   llvm::Type* whole = builder_->getInt64Ty();
   if (made->getType()->isVectorTy()) whole = llvm::FixedVectorType::get(whole, static_cast<unsigned>(lanes_));
   return builder_->CreateSExt(made, whole);
+}
+
+// A sum in lanes: what they share is one scalar, and so is what each number of theirs is multiplied with. Null where
+// that is how it stands.
+llvm::Value* DimCode::by_lanes(const DimParts& sum) {
+  Dim shared = sum.constant;
+  std::vector<std::pair<Dim, Dim>> all;  // in lanes, and what for
+  for (size_t i = 0; i < sum.operands.size(); ++i) {
+    Dim wide = 1, scalar = sum.coefficients[i];
+    for (Dim factor : factors_of(sum.operands[i])) (varies(factor) ? wide : scalar) *= factor;
+    if (wide.is(1)) {
+      shared += scalar;
+      continue;
+    }
+    auto same = std::ranges::find(all, wide, &std::pair<Dim, Dim>::first);
+    if (same == all.end())
+      all.emplace_back(wide, scalar);
+    else
+      same->second += scalar;
+  }
+  if (all.size() == sum.operands.size()) return nullptr;
+  llvm::Value* total = nullptr;
+  for (const auto& [wide, scalar] : all) {
+    llvm::Value* term = (*this)(wide);
+    if (!scalar.is(1)) {
+      llvm::Value* factor = (*this)(scalar);
+      both(term, factor);
+      term = builder_->CreateMul(term, factor);
+    }
+    total = total ? builder_->CreateAdd(total, term) : term;
+  }
+  if (shared.is(0)) return total;
+  llvm::Value* rest = (*this)(shared);
+  both(total, rest);
+  return builder_->CreateAdd(total, rest);
+}
+
+// How far each lane is from the one before, if that is a number that is known.
+std::optional<int64_t> DimCode::step(Dim dim) const {
+  constexpr int64_t kMost = 1 << 20;
+  if (base_ == nullptr || dim.is_constant()) return std::nullopt;
+  const DimParts parts = parts_of(dim);
+  if (parts.kind != SymKind::sum) return dim == along_ ? std::optional(1) : std::nullopt;
+  int64_t made = 0;
+  for (size_t i = 0; i < parts.operands.size(); ++i) {
+    if (parts.operands[i] == along_)
+      made += parts.coefficients[i];
+    else if (varies(parts.operands[i]))
+      return std::nullopt;
+  }
+  return made == 0 || made >= kMost || -made >= kMost ? std::nullopt : std::optional(made);
+}
+
+// Lanes by what is one number for all of them; nothing where that may be none that numbers are divided by.
+std::optional<llvm::Value*> DimCode::of_one_divisor(Dim x, Dim y, bool quotient) {
+  if (points_ == nullptr || !varies(x) || varies(y)) return std::nullopt;
+  if (y.is_constant() && std::has_single_bit(static_cast<uint64_t>(y.constant()))) return std::nullopt;
+  if (const Range range = points_->range(y); !range.low || *range.low < 1) return std::nullopt;
+  llvm::Value* divisor = (*this)(y);
+  Quotients made{};
+  if (const auto by = step(x)) {
+    DimCode least = *this;
+    llvm::Value* last = builder_->getInt64(static_cast<uint64_t>(lanes_ - 1));
+    least.bind(along_, *by > 0 ? base_ : builder_->CreateAdd(base_, last));
+    made = divide_steps(*builder_, least(x), *by, lanes_, divisor);
+  } else {
+    made = divide_all(*builder_, (*this)(x), divisor);
+  }
+  return quotient ? made.quotient : made.remainder;
 }
 
 // In double, as evaluate() does it.

@@ -82,9 +82,11 @@ TEST(FewPoints, AreColumnsAtOnce) {
 }
 )";
   const std::string few = std::regex_replace(text, std::regex("unroll 8"), "unroll 4");
-  EXPECT_EQ(times("fadd", few), 4u + 1) << "one vector after another";
-  EXPECT_EQ(times("fadd", text), 8u + 2 + 4 + 6 + 8);
-  for (int64_t n = 0; n < 70; ++n) expect_same(text, {numbers({3, n})});
+  EXPECT_EQ(times("fadd", few), 4u + 1 + 1) << "one vector after another, and the last one";
+  EXPECT_EQ(times("fadd", text), 8u + 1 + 2 + 4 + 6 + 8);
+  const std::string many = std::regex_replace(text, std::regex("unroll 8"), "unroll 16");
+  EXPECT_EQ(times("fadd", many), 16u + 1 + 2 + 4 + 8 + 12 + 16) << "one vector is no quarter";
+  for (int64_t n = 0; n < 70; ++n) expect_same(n % 3 == 0 ? many : text, {numbers({3, n})});
   expect_same(text, {numbers({0, 21})});
 }
 

@@ -20,6 +20,7 @@
 
 #include <mutex>
 
+#include "compiler/backend/llvm/halves.h"
 #include "compiler/backend/llvm/ir.h"
 #include "compiler/base/error.h"
 
@@ -208,6 +209,7 @@ void Compiler::optimise(CodeModule& module) const {
                         "loop-mssa(licm),simplifycfg)"))
     failed("the pass pipeline", std::move(error));
   passes.run(m, modules);
+  for (llvm::Function& function : m) widen_halves(function);
 }
 
 std::string Compiler::object(CodeModule& module) const {

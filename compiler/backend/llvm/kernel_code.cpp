@@ -185,7 +185,7 @@ Collected collect(const loops::Program& program, const loops::Kernel& kernel) {
 }  // namespace
 
 KernelArguments KernelEmitter::run(std::string_view symbol) {
-  Collected taken = collect(program_, kernel_);
+  Collected taken = collect(program_, *kernel_);
   arguments_ = std::move(taken.arguments);
   registers_ = std::move(taken.registers);
   auto* pointer = llvm::PointerType::get(*ir_.context, 0);
@@ -206,23 +206,12 @@ KernelArguments KernelEmitter::run(std::string_view symbol) {
   for (BufferId id : registers_)
     pointers_[id] = b_.CreateAlloca(ScalarCode(b_, target_, 1).memory_type(dtype_of(id)),
                                     b_.getInt32(is_complex(dtype_of(id)) ? 2 : 1));
-  for (const loops::Node& node : kernel_.body->nodes)
+  for (const loops::Node& node : kernel_->body->nodes)
     for (const Store& s : std::get<Nest>(node.is).stores)
       if (const auto& far = program_.buffers[s.buffer].far; far && !far_.contains(s.buffer))
         far_[s.buffer] = dims.holds(*far);
-  make_columns(dims);
-  loop(function_->getArg(3), function_->getArg(4), 1, [&](llvm::Value* point) {
-    for (size_t k = kernel_.axes.size(); k-- > 0;) {
-      if (k == 0) {
-        dims.bind(kernel_.axes[k].symbol, point);
-        break;
-      }
-      llvm::Value* extent = dims(kernel_.axes[k].extent);
-      dims.bind(kernel_.axes[k].symbol, b_.CreateURem(point, extent));
-      point = b_.CreateUDiv(point, extent);
-    }
-    for (const loops::Node& node : kernel_.body->nodes) nest(std::get<Nest>(node.is), dims);
-  });
+  if (const auto one = one_tile()) as_one_tile(*one, dims);
+  all_points(dims);
   leave(KernelStatus::finished);
   b_.SetInsertPoint(exit_);
   auto* status = b_.CreatePHI(b_.getInt32Ty(), static_cast<unsigned>(leaving_.size()));
@@ -231,6 +220,66 @@ KernelArguments KernelEmitter::run(std::string_view symbol) {
   if (!far_.empty() && target_.stores_past_caches) b_.CreateIntrinsic(llvm::Intrinsic::x86_sse_sfence, {}, {});
   b_.CreateRet(status);
   return std::move(arguments_);
+}
+
+void KernelEmitter::all_points(DimCode dims) {
+  make_columns(dims);
+  at_each_point(dims, [&] {
+    for (const loops::Node& node : kernel_->body->nodes) nest(std::get<Nest>(node.is), dims);
+  });
+}
+
+// The kernel's points that this call has, the last axis fastest. Quotients say where the first one is; those after it
+// are counted on from there, for rows may take less time than the division of two numbers of 64 bits.
+void KernelEmitter::at_each_point(DimCode& dims, const std::function<void()>& body) {
+  const size_t count = kernel_->axes.size();
+  llvm::Value *first = function_->getArg(3), *end = function_->getArg(4);
+  if (count < 2)
+    return loop(first, end, 1, [&](llvm::Value* point) {
+      if (count == 1) dims.bind(kernel_->axes[0].symbol, point);
+      body();
+    });
+  auto *some = block("points"), *turn = block("point"), *done = block("no_point");
+  b_.CreateCondBr(b_.CreateICmpSLT(first, end), some, done);
+  b_.SetInsertPoint(some);
+  std::vector<llvm::Value*> extents(count), start(count);
+  llvm::Value* rest = first;
+  for (size_t k = count; k-- > 1;) {
+    extents[k] = dims(kernel_->axes[k].extent);
+    if (kernel_->axes[k].extent.is(1)) continue;
+    start[k] = b_.CreateURem(rest, extents[k]);
+    rest = b_.CreateUDiv(rest, extents[k]);
+  }
+  start[0] = rest;
+  some = b_.GetInsertBlock();
+  b_.CreateBr(turn);
+  b_.SetInsertPoint(turn);
+  auto* point = b_.CreatePHI(b_.getInt64Ty(), 2);
+  point->addIncoming(first, some);
+  std::vector<llvm::PHINode*> at;
+  for (size_t k = 0; k < count; ++k) {
+    at.push_back(start[k] ? b_.CreatePHI(b_.getInt64Ty(), 2) : nullptr);
+    if (at[k]) at[k]->addIncoming(start[k], some);
+    dims.bind(kernel_->axes[k].symbol, at[k] ? static_cast<llvm::Value*>(at[k]) : b_.getInt64(0));
+  }
+  body();
+  llvm::Value* next = b_.CreateAdd(point, b_.getInt64(1));
+  std::vector<llvm::Value*> stepped(count);
+  llvm::Value* carry = b_.getInt64(1);
+  for (size_t k = count; k-- > 1;) {
+    if (!at[k]) continue;
+    llvm::Value* one_on = b_.CreateAdd(at[k], carry);
+    llvm::Value* over = b_.CreateICmpEQ(one_on, extents[k]);
+    stepped[k] = b_.CreateSelect(over, b_.getInt64(0), one_on);
+    carry = b_.CreateZExt(over, b_.getInt64Ty());
+  }
+  stepped[0] = b_.CreateAdd(at[0], carry);
+  llvm::BasicBlock* last = b_.GetInsertBlock();
+  point->addIncoming(next, last);
+  for (size_t k = 0; k < count; ++k)
+    if (at[k]) at[k]->addIncoming(stepped[k], last);
+  b_.CreateCondBr(b_.CreateICmpSLT(next, end), turn, done);
+  b_.SetInsertPoint(done);
 }
 
 Dtype KernelEmitter::dtype_of(BufferId id) const { return loops::kept_as(program_.buffers[id]); }

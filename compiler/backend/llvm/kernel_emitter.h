@@ -27,7 +27,8 @@ class KernelEmitter {
         target_(compiler.target()),
         shares_rows_(compiler.quick()),
         program_(program),
-        kernel_(kernel),
+        kernel_(&kernel),
+        facts_(&program.assumptions.known()),
         b_(*ir_.context) {}
 
   KernelArguments run(std::string_view symbol);
@@ -112,6 +113,7 @@ class KernelEmitter {
     std::vector<const loops::Axis*> inner;  // that have a hand in some table
     std::vector<std::pair<loops::Ssa, llvm::Value*>> tables;
     std::vector<Window> windows;
+    int64_t most = 0;  // of the lane axis: columns that tables have room for
   };
 
   using Body = std::function<void(std::vector<Frame>&)>;
@@ -128,6 +130,20 @@ class KernelEmitter {
   void leave_if(llvm::Value* any, KernelStatus status);
 
   // Nests.
+  void at_each_point(DimCode& dims, const std::function<void()>& body);
+  void all_points(DimCode dims);
+  // What a kernel is where its rows are no longer than a tile (one_tile.cpp).
+  struct OneTile {
+    loops::Kernel kernel;
+    Facts facts;
+    std::vector<Cond> where;
+  };
+  static bool is_short(const loops::Nest& n);
+  void rest_of_turn(llvm::Value* from, llvm::Value* to, const std::function<void(llvm::Value*, llvm::Value*)>& vector);
+  void rest_at_once(llvm::Value* rest, const std::function<void(uint32_t, uint32_t)>& copies);
+  std::optional<OneTile> one_tile();
+  bool limits_columns(OneTile& one);
+  void as_one_tile(const OneTile& one, const DimCode& dims);
   void begin(const loops::Nest& n);
   void nest(const loops::Nest& n, const DimCode& outside);
   void nested(const Axes& axes, size_t depth, Frame& frame, const std::function<void(Frame&)>& body);
@@ -205,6 +221,8 @@ class KernelEmitter {
   // Reductions.
   std::vector<Accumulator> accumulators(size_t copies);
   State read(const Accumulator& a, size_t copy);
+  void write(const Accumulator& a, size_t copy, const State& state);
+  State copies_as_one(const Accumulator& a, size_t copies, Frame& f);
   State take_in(const Accumulator& a, Frame& f, size_t copy, bool masked);
   State element(loops::Ssa at, Frame& f);
   void finish_reduce(loops::Ssa at, Frame& f, State state, bool wide);
@@ -301,7 +319,9 @@ class KernelEmitter {
   const CpuTarget& target_;
   const bool shares_rows_;
   const loops::Program& program_;
-  const loops::Kernel& kernel_;
+  // Of the way to write the kernel at hand: itself, or what it is within one tile.
+  const loops::Kernel* kernel_;
+  const Facts* facts_;
   llvm::IRBuilder<> b_;
   llvm::Function* function_ = nullptr;
   llvm::BasicBlock* exit_ = nullptr;

@@ -45,8 +45,8 @@ void KernelEmitter::begin(const Nest& n) {
 
 // A tile's extent hangs on which one it is: there are as many points as it has at most.
 loops::IndexSpace KernelEmitter::points_of(const Nest& n) const {
-  loops::IndexSpace made(program_.context->syms, program_.assumptions.known());
-  for (const auto* axes : {&kernel_.axes, &n.axes})
+  loops::IndexSpace made(program_.context->syms, *facts_);
+  for (const auto* axes : {&kernel_->axes, &n.axes})
     for (const Axis& a : *axes) {
       const auto most = made.mentions_axis(a.extent) ? made.range(a.extent).high : std::nullopt;
       made.add_axis(a.symbol, most ? Dim(*most) : a.extent);
@@ -55,7 +55,7 @@ loops::IndexSpace KernelEmitter::points_of(const Nest& n) const {
 }
 
 void KernelEmitter::nest(const Nest& n, const DimCode& outside) {
-  for (const auto* axes : {&kernel_.axes, &n.axes})
+  for (const auto* axes : {&kernel_->axes, &n.axes})
     for (const Axis& a : *axes)
       if (a.kind == AxisKind::parallel && a.extent.is(0)) return;  // no points
   begin(n);
@@ -96,6 +96,7 @@ KernelEmitter::Frame KernelEmitter::lanes_at(const Frame& frame, llvm::Value* ba
   for (int i = 0; i < lanes_; ++i) numbers.push_back(b_.getInt64(static_cast<uint64_t>(i)));
   Frame made = frame;
   made.dims.lanes(lanes_);
+  made.dims.along(lane_axis_->symbol, base);
   made.base = base;
   made.whole_vectors = whole_vectors;
   llvm::Value* first = b_.CreateVectorSplat(static_cast<unsigned>(lanes_), base);
@@ -118,7 +119,7 @@ bool KernelEmitter::may_share(loops::BufferId a, loops::BufferId b) const {
 // that what is stored lies elsewhere. As many as leave registers to the rest.
 void KernelEmitter::load_before_lanes(Frame& f) {
   constexpr int kMost = 8;
-  if (!program_.assumptions.known().proves(ge(lane_axis_->extent, 1))) return;
+  if (!facts_->proves(ge(lane_axis_->extent, 1))) return;
   int loaded = 0;
   for (Ssa i = 0; i < nest_->body.size() && loaded < kMost; ++i) {
     const Instr& instr = nest_->body[i];
@@ -151,7 +152,7 @@ uint32_t KernelEmitter::copies_of_a_stream() const {
   const uint32_t all = lane_axis_->unroll;
   if (lane_axis_->kind != AxisKind::reduction) return all;
   // Of open sizes: parts of a row, which have a most.
-  const std::optional<int64_t> most = program_.assumptions.known().range(lane_axis_->extent).high;
+  const std::optional<int64_t> most = facts_->range(lane_axis_->extent).high;
   if (!most || *most < kLong || std::ranges::find(store_inner_, true) != store_inner_.end()) return all;
   auto in_any_order = [](const Instr& i) {
     if (i.kind == InstrKind::scan || i.kind == InstrKind::draw) return false;
@@ -184,12 +185,13 @@ void KernelEmitter::in_lanes(const Frame& frame, const Body& write) {
     llvm::Value* points = b_.getInt64(static_cast<uint64_t>(number * lanes_));
     return lanes_at(frame, number == 0 ? at : b_.CreateAdd(at, points), whole_vectors);
   };
+  auto one_at = [&](llvm::Value* at, llvm::Value* to) {
+    std::vector<Frame> frames{vector_at(at, 0)};
+    if (to) only_below(frames[0], to);
+    body(frames);
+  };
   auto one_by_one = [&](llvm::Value* from, llvm::Value* to) {
-    loop(from, to, lanes_, [&](llvm::Value* at) {
-      std::vector<Frame> frames{vector_at(at, 0)};
-      only_below(frames[0], to);
-      body(frames);
-    });
+    loop(from, to, lanes_, [&](llvm::Value* at) { one_at(at, to); });
   };
   if (before) {
     first = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, before, count);
@@ -210,22 +212,14 @@ void KernelEmitter::in_lanes(const Frame& frame, const Body& write) {
     fetch_next(frames);
     body(frames);
   });
-  if (lane_axis_->unroll > kFewInTurn && !lane_axis_->extent.is_constant()) {
-    // Columns walk all their rows for each vector, or for many: what is left of a turn goes at once, in as many
-    // quarters of its copies as it has points in, and ends in the last one, whose masks have registers.
-    const uint32_t quarter = lane_axis_->unroll / 4;
-    auto more_than = [&](uint32_t copies) {
-      return b_.CreateICmpSGT(rest, b_.getInt64(uint64_t{copies} * static_cast<uint64_t>(lanes_)));
-    };
-    for (uint32_t sure = 0; sure < lane_axis_->unroll; sure += quarter)
-      only_if(b_.CreateAnd(more_than(sure), b_.CreateNot(more_than(sure + quarter))), [&] {
-        std::vector<Frame> frames;
-        for (uint32_t u = 0; u < sure + quarter; ++u) frames.push_back(vector_at(whole, u));
-        for (uint32_t u = sure; u < sure + quarter; ++u) only_below(frames[u], count);
-        body(frames);
-      });
-    return;
-  }
+  if (lane_axis_->unroll > kFewInTurn && !lane_axis_->extent.is_constant())
+    return rest_at_once(rest, [&](uint32_t copies, uint32_t whole_ones) {
+      std::vector<Frame> frames;
+      for (uint32_t u = 0; u < copies; ++u) frames.push_back(vector_at(whole, u));
+      for (uint32_t u = whole_ones; u < copies; ++u) only_below(frames[u], count);
+      body(frames);
+    });
+  if (!before && !lane_axis_->extent.is_constant() && is_short(*nest_)) return rest_of_turn(whole, count, one_at);
   if (before || !lane_axis_->extent.is_constant()) return one_by_one(whole, count);
   std::vector<Frame> frames;
   const int64_t left = lane_axis_->extent.constant() % turn;
@@ -256,7 +250,7 @@ llvm::Value* KernelEmitter::points_before_a_line(const Frame& frame) {
       for_each_symbol(address, [&](const SymNode* n) { bound = bound && at.dims.bound(Dim(n)); });
     if (!bound) continue;
     const int64_t items = kLine / item_size(dtype);
-    if (program_.assumptions.known().proves(eq(mod(at_first_point(address), items), 0))) return nullptr;
+    if (facts_->proves(eq(mod(at_first_point(address), items), 0))) return nullptr;
     llvm::Value* place = b_.CreatePtrToInt(pointer(s.buffer, at.dims(address), 0), b_.getInt64Ty());
     llvm::Value* bytes = b_.CreateAnd(b_.CreateNeg(place), b_.getInt64(kLine - 1));
     llvm::Value* points = b_.CreateUDiv(bytes, b_.getInt64(static_cast<uint64_t>(item_size(dtype))));
@@ -302,9 +296,8 @@ void KernelEmitter::find_levels() {
 // Where the inner axes may have no points, what is read for these points alone is not read before them: it need not be
 // there.
 void KernelEmitter::keep_inside() {
-  const bool some_points = std::ranges::all_of(nest_->axes, [&](const Axis& a) {
-    return a.kind == AxisKind::parallel || program_.assumptions.known().proves(ge(a.extent, 1));
-  });
+  const bool some_points = std::ranges::all_of(
+      nest_->axes, [&](const Axis& a) { return a.kind == AxisKind::parallel || facts_->proves(ge(a.extent, 1)); });
   if (some_points) return;
   std::vector<bool> outside(nest_->body.size());
   for (size_t s = 0; s < nest_->stores.size(); ++s)
@@ -464,8 +457,7 @@ void KernelEmitter::points(std::vector<Frame>& frames, const Axes& inner) {
       continue;
     }
     const Instr& instr = nest_->body[a.at];
-    State total = read(a, 0);
-    for (size_t c = 1; c < copies; ++c) total = combine_code(*wide_, instr.combine, instr.dtype, total, read(a, c));
+    State total = copies_as_one(a, copies, frames[0]);
     finish_reduce(a.at, frames[0], across_lanes(instr, std::move(total)), false);
   }
   late(frames, false);
@@ -552,11 +544,15 @@ State KernelEmitter::take_in(const Accumulator& a, Frame& f, size_t copy, bool m
   if (!after[0].imaginary) contract(after[0].value);
   if (f.mask && masked)
     for (size_t p = 0; p < after.size(); ++p) after[p] = select_code(code, f.mask.lanes, after[p], before[p]);
+  write(a, copy, after);
+  return after;
+}
+
+void KernelEmitter::write(const Accumulator& a, size_t copy, const State& state) {
   size_t slot = 0;
-  for (const Lanes& part : after)
+  for (const Lanes& part : state)
     for (llvm::Value* v : {part.value, part.imaginary})
       if (v) b_.CreateStore(v, a.parts[copy][slot++]);
-  return after;
 }
 
 State KernelEmitter::element(Ssa at, Frame& f) {

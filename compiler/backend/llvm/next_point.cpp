@@ -42,7 +42,7 @@ std::optional<KernelEmitter::Reading> KernelEmitter::reading_of_points(const Ins
       !mentions(load.index, lane_axis_->symbol))
     return std::nullopt;
   Reading r{load.buffer, load.index, nest_, nullptr, nullptr};
-  const Dim point = kernel_.axes.back().symbol;
+  const Dim point = kernel_->axes.back().symbol;
   bool by_point = mentions(load.index, point);
   for (const Instr& i : nest_->body) {
     if (i.kind != InstrKind::position || !mentions(load.index, i.symbol)) continue;
@@ -61,7 +61,7 @@ std::optional<KernelEmitter::Reading> KernelEmitter::reading_of_points(const Ins
 // What earlier nests read on their way through axes like this one's; and what this one is the first to read.
 void KernelEmitter::find_next() {
   next_.clear();
-  if (!lane_axis_ || kernel_.axes.empty()) return;
+  if (!lane_axis_ || kernel_->axes.empty()) return;
   std::erase_if(read_, [&](const Reading& r) {
     if (!walk_alike(*r.nest, *nest_)) return false;
     next_.push_back(r);
@@ -95,7 +95,7 @@ bool KernelEmitter::is_told(std::span<const Dim> index, const Frame& f) {
 
 // Whether the frame can be that of the kernel's next point, as far as the reading asks: it becomes it.
 bool KernelEmitter::step_to_next(const Reading& r, Frame& f) {
-  const Axis& point = kernel_.axes.back();
+  const Axis& point = kernel_->axes.back();
   llvm::Value* number = b_.CreateAdd(f.dims.value_of(point.symbol), b_.getInt64(1));
   if (r.position) {  // which is read, so there has to be one: the last one again
     llvm::Value* last = b_.CreateSub(f.dims(point.extent), b_.getInt64(1));
@@ -112,7 +112,7 @@ bool KernelEmitter::step_to_next(const Reading& r, Frame& f) {
 // Whether caches have what the kernel works on: it stores rows of results, and all of these stay there.
 bool KernelEmitter::stays_in_caches() const {
   if (!far_.empty()) return false;
-  return std::ranges::any_of(kernel_.body->nodes, [&](const loops::Node& node) {
+  return std::ranges::any_of(kernel_->body->nodes, [&](const loops::Node& node) {
     const auto& nest = std::get<Nest>(node.is);
     return std::ranges::any_of(nest.stores, [&](const loops::Store& s) {
       return !program_.buffers[s.buffer].local &&
@@ -170,7 +170,7 @@ void KernelEmitter::fetch_rows_ahead(const Axis& along, std::vector<Frame>& fram
         !is_told(load.index, frames[0]))
       continue;
     const Dim address = address_of(load.buffer, load.index);
-    loops::IndexSpace space(program_.context->syms, program_.assumptions.known());
+    loops::IndexSpace space(program_.context->syms, *facts_);
     space.add_axis(along.symbol, along.extent);
     const auto stride = space.stride(address, 0);
     const int64_t item = item_size(dtype_of(load.buffer)), row = lanes_ * item * static_cast<int64_t>(frames.size());
@@ -194,7 +194,7 @@ void KernelEmitter::fetch_rows_ahead(const Axis& along, std::vector<Frame>& fram
 // What is turned of a square further on: along the lanes, and from their end on in the next rows.
 void KernelEmitter::fetch_square_ahead(const Frame& frame, llvm::Value* row, llvm::Value* lane, llvm::Value* lanes) {
   // Where squares are all that a kernel does: between other nests they begin anew at each point.
-  if (target_.follows_squares && kernel_.body->nodes.size() == 1) return;
+  if (target_.follows_squares && kernel_->body->nodes.size() == 1) return;
   llvm::Value* next = b_.CreateAdd(lane, b_.getInt64(static_cast<uint64_t>(kSquaresAhead * lanes_)));
   llvm::Value* inside = b_.CreateICmpSLT(next, lanes);
   Frame ahead = lanes_at(frame, b_.CreateSelect(inside, next, b_.CreateSub(next, lanes)));

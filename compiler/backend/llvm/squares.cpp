@@ -135,7 +135,7 @@ void KernelEmitter::edge_square(const Frame& first, llvm::Value* count) {
 bool KernelEmitter::crosses(BufferId id, const DimVec& index, const Frame& f) {
   if (is_complex(dtype_of(id))) return false;
   const Dim address = address_of(id, index);
-  loops::IndexSpace space(program_.context->syms, program_.assumptions.known());
+  loops::IndexSpace space(program_.context->syms, *facts_);
   space.add_axis(row_axis_->symbol, row_axis_->extent);
   space.add_axis(lane_axis_->symbol, lane_axis_->extent);
   auto rows = space.stride(address, 0), lanes = space.stride(address, 1);

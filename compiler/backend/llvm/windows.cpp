@@ -45,9 +45,9 @@ std::vector<int64_t> KernelEmitter::apart(Dim address, bool from_whole_vectors) 
   }
   if (!from_whole_vectors) return {};
   const Dim vector = syms.symbol("vector#");  // which no text can say
-  loops::IndexSpace vectors(syms, program_.assumptions.known());
+  loops::IndexSpace vectors(syms, *facts_);
   vectors.add_axis(vector, ceil_div(lane_axis_->extent, lanes_));
-  for (const loops::Axis& a : kernel_.axes) vectors.assume(ge(a.symbol, 0));
+  for (const loops::Axis& a : kernel_->axes) vectors.assume(ge(a.symbol, 0));
   auto at = [&](int lane) {
     return substitute(address, syms, [&](const SymNode* s) -> std::optional<Dim> {
       return s == lane_axis_->symbol.node() ? std::optional(vector * lanes_ + lane) : std::nullopt;

@@ -246,26 +246,25 @@ inline constexpr std::string_view kSortLoops =
 // Eager's binary search, half by half, so that boundaries that are no numbers, or lie out of order, send it where they
 // send eager. It takes as many steps as the longer half may need; one that has ended looks at the first boundary and
 // stays. All of the sorter lies inside, whatever of it the search meets.
-#define LENZ_SEARCH(VALUE, DTYPE, ROW)                                                                    \
-  "$n = size(%sorted_sequence, -1) $t = " DTYPE                                                           \
-  " if not is_constant($n) { extern() } "                                                                 \
-  "if given($sorter) { %inside = temporary(bool, []) "                                                    \
-  "  for reduce $k in shape(%sorted_sequence) { "                                                         \
-  "    least = reduce minimum($sorter[$k]) most = reduce maximum($sorter[$k]) "                           \
-  "    %inside[] = least >= 0 and most < $n } "                                                           \
-  "  check(%inside, \"sorter index out of range\") } "                                                    \
-  "$to_right = $right if given($side) { $to_right = $side == \"right\" or $right } "                      \
-  "for $i in shape(%out) {"                                                                               \
-  "  $row = " ROW "  x = to(" VALUE                                                                       \
-  ", $t) start = to(0, i64) left = to($n, i64) "                                                          \
-  "  each $step in range(0, 62) {"                                                                        \
-  "    if power(2, $step) <= $n {"                                                                        \
-  "      half = bitwise_right_shift(left, 1) more = left > 0 "                                            \
-  "      $m = position(where(more, start + half, 0), $n) "                                                \
-  "      $q = choose(given($sorter), position($sorter[$row, $m], $n), $m) "                               \
-  "      b = to(%sorted_sequence[$row, $q], $t) "                                                         \
-  "      before = choose($to_right, not (b > x), not (b >= x)) and more "                                 \
-  "      start = where(before, start + half + 1, start) left = where(before, left - half - 1, half) } } " \
+#define LENZ_SEARCH(VALUE, DTYPE, ROW)                                                                \
+  "$n = size(%sorted_sequence, -1) $t = " DTYPE                                                       \
+  " $steps = halvings($n) if $steps < 0 { extern() } "                                                \
+  "if given($sorter) { %inside = temporary(bool, []) "                                                \
+  "  for reduce $k in shape(%sorted_sequence) { "                                                     \
+  "    least = reduce minimum($sorter[$k]) most = reduce maximum($sorter[$k]) "                       \
+  "    %inside[] = least >= 0 and most < $n } "                                                       \
+  "  check(%inside, \"sorter index out of range\") } "                                                \
+  "$to_right = $right if given($side) { $to_right = $side == \"right\" or $right } "                  \
+  "for $i in shape(%out) {"                                                                           \
+  "  $row = " ROW "  x = to(" VALUE                                                                   \
+  ", $t) start = to(0, i64) left = to($n, i64) "                                                      \
+  "  each $step in range(0, $steps) {"                                                                \
+  "    half = bitwise_right_shift(left, 1) more = left > 0 "                                          \
+  "    $m = position(where(more, start + half, 0), $n) "                                              \
+  "    $q = choose(given($sorter), position($sorter[$row, $m], $n), $m) "                             \
+  "    b = to(%sorted_sequence[$row, $q], $t) "                                                       \
+  "    before = choose($to_right, not (b > x), not (b >= x)) and more "                               \
+  "    start = where(before, start + half + 1, start) left = where(before, left - half - 1, half) } " \
   "  %out[$i] = start }"
 inline constexpr std::string_view kSearchsortedLoops =
     LENZ_SEARCH("%self[$i]", "result_type(%sorted_sequence, %self)",

@@ -1,0 +1,144 @@
+// Kernels whose rows have open sizes are cut into tiles, of which short rows have but one. That one is written a second
+// time, with what is known where there is no other: how many vectors a row has, and which lanes its last one, is the
+// same for all rows then, and stands before them.
+#include <algorithm>
+#include <utility>
+
+#include "compiler/backend/llvm/kernel_emitter.h"
+#include "compiler/base/sym_facts.h"
+#include "compiler/base/sym_parts.h"
+
+namespace lenz::native {
+
+using loops::Axis;
+using loops::Nest;
+
+namespace {
+constexpr size_t kShortBody = 32;
+
+bool mentions(Dim dim, Dim symbol) { return !dim.is_constant() && lenz::mentions(dim, symbol.node()); }
+}  // namespace
+
+// Bodies that take longer than what is the same for all rows, and longer to compile, are written once.
+bool KernelEmitter::is_short(const Nest& n) {
+  return n.body.size() <= kShortBody && std::ranges::none_of(n.body, [](const loops::Instr& i) {
+           return i.kind == loops::InstrKind::draw ||
+                  (i.row != nullptr && i.row->accuracy.of(i.compute) == AccuracyClass::ulps);
+         });
+}
+
+// Nothing where no tile of lanes is open, or several are.
+std::optional<KernelEmitter::OneTile> KernelEmitter::one_tile() {
+  const std::vector<Axis>& axes = kernel_->axes;
+  if (axes.size() < 2) return std::nullopt;
+  const Axis* tile = nullptr;
+  std::vector<Cond> where;
+  bool all_short = true;
+  for (const loops::Node& node : kernel_->body->nodes) {
+    const Nest& n = std::get<Nest>(node.is);
+    all_short = all_short && is_short(n);
+    for (const Axis& a : n.axes)
+      for (const Axis& t : axes) {
+        if (!mentions(a.extent, t.symbol)) continue;
+        const DimParts parts = parts_of(a.extent);
+        if (a.lanes == 1 || (tile && tile != &t) || t.extent.is_constant() || parts.kind != SymKind::min ||
+            parts.operands.size() != 2)
+          return std::nullopt;
+        tile = &t;
+        const bool first = parts.operands[0].is_constant();
+        const Dim size = parts.operands[first ? 0 : 1];
+        if (!size.is_constant()) return std::nullopt;
+        where.push_back(le(substitute(parts.operands[first ? 1 : 0], program_.context->syms,
+                                      [&](const SymNode* s) -> std::optional<Dim> {
+                                        return s == t.symbol.node() ? std::optional(Dim(0)) : std::nullopt;
+                                      }),
+                           size));
+      }
+  }
+  if (!tile) return std::nullopt;
+  OneTile made{{kernel_->name, {}, std::make_unique<loops::Block>(), kernel_->origin}, *facts_, std::move(where)};
+  for (const Cond& c : made.where)
+    if (c.lhs.is_constant() || !made.facts.add(c)) return std::nullopt;
+  if (!made.facts.proves(le(tile->extent, 1))) return std::nullopt;
+  auto at_first = [&](Dim& d) {
+    const Dim there = substitute(d, program_.context->syms, [&](const SymNode* s) -> std::optional<Dim> {
+      return s == tile->symbol.node() ? std::optional(Dim(0)) : std::nullopt;
+    });
+    if (there != d) d = made.facts.simplify(there);
+  };
+  for (const Axis& a : axes)
+    if (&a != tile) made.kernel.axes.push_back(a);
+  for (const loops::Node& node : kernel_->body->nodes) {
+    Nest n = std::get<Nest>(node.is);
+    for (Axis& a : n.axes) at_first(a.extent);
+    for (loops::Instr& i : n.body) {
+      for (Dim& d : i.index) at_first(d);
+      if (i.kind == loops::InstrKind::position) at_first(i.extent);
+    }
+    for (loops::Store& s : n.stores)
+      for (Dim& d : s.index) at_first(d);
+    made.kernel.body->nodes.push_back({std::move(n)});
+  }
+  if (!limits_columns(made) && !all_short) return std::nullopt;
+  return made;
+}
+
+// Whether there are tables of what the lanes decide: they have room for so many columns, of which there are some.
+bool KernelEmitter::limits_columns(OneTile& one) {
+  const auto* kernel = std::exchange(kernel_, &one.kernel);
+  const auto* facts = std::exchange(facts_, &one.facts);
+  bool found = false;
+  std::vector<Cond> limits;
+  for (const loops::Node& node : one.kernel.body->nodes) {
+    const Nest& n = std::get<Nest>(node.is);
+    const Facts before = one.facts;
+    for (const Axis& a : n.axes)
+      if (a.lanes > 1) one.facts.add(ge(a.extent, 1));
+    begin(n);
+    const Columns columns = of_columns();
+    if (columns.tables.empty() && columns.windows.empty()) {
+      one.facts = before;
+      continue;
+    }
+    found = true;
+    for (const Cond& c : {ge(lane_axis_->extent, 1), le(lane_axis_->extent, columns.most)}) limits.push_back(c);
+  }
+  for (const Cond& c : limits) {
+    if (c.lhs.is_constant() && c.rhs.is_constant()) continue;
+    one.where.push_back(c);
+    one.facts.add(c);
+  }
+  kernel_ = kernel;
+  facts_ = facts;
+  return found;
+}
+
+// Rows of one tile, and then out of the function; whatever else goes on behind. Results that go past the caches begin
+// each row at another place of a line, so they are none of these.
+void KernelEmitter::as_one_tile(const OneTile& one, const DimCode& dims) {
+  DimCode outside = dims;
+  llvm::Value* is_one = nullptr;
+  auto also = [&](llvm::Value* v) { is_one = is_one ? b_.CreateAnd(is_one, v) : v; };
+  for (const Cond& c : one.where) also(outside.holds(c));
+  for (const auto& [id, far] : far_) also(b_.CreateNot(far));
+  const auto* kernel = kernel_;
+  const auto* facts = facts_;
+  const auto far = far_;
+  auto *short_rows = block("one_tile"), *others = block("tiles");
+  b_.CreateCondBr(is_one, short_rows, others);
+  b_.SetInsertPoint(short_rows);
+  kernel_ = &one.kernel;
+  facts_ = &one.facts;
+  far_.clear();
+  all_points(outside);
+  leave(KernelStatus::finished);
+  b_.SetInsertPoint(others);
+  kernel_ = kernel;
+  facts_ = facts;
+  far_ = far;
+  columns_.clear();
+  read_.clear();
+  fetched_.clear();
+}
+
+}  // namespace lenz::native

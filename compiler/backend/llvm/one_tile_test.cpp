@@ -1,0 +1,82 @@
+// Rows of open sizes that are no longer than a tile have code of their own, with tables where lanes decide much.
+#include <fmt/format.h>
+
+#include "compiler/backend/llvm/compile_kernels.h"
+#include "compiler/backend/llvm/same_bits_test.h"
+
+namespace lenz::native {
+namespace {
+
+size_t times(std::string_view what, const std::string& text) {
+  const std::string code = kernels_as_text(loops::parse_program(text, op_table()), find_target("avx512"), false);
+  size_t count = 0;
+  for (size_t at = code.find(what); at != std::string::npos; at = code.find(what, at + 1)) ++count;
+  return count;
+}
+
+// Rows in tiles of 64, whose points are told by three numbers.
+const std::string kRows = R"(loops @rows where s0 in 0..100, s1 in 0..100, s2 in 0..1000 {
+  input %x: f32[s0, s1, s2] placed
+  input %z: f32[s2] placed
+  temp %y: f32[s0, s1, s2] placed
+  kernel k0 < s0, k1 < s1, t < (s2 + 63)//64 {
+    for i < min(64, s2 - t*64) lanes 16 unroll 2 {
+      %0 = load %x[k0, k1, i + t*64]
+      %1 = load %z[i + t*64]
+      %2 = add.f32 %0, %1
+      store %y[k0, k1, i + t*64] = %2
+    }
+  }
+  return %y
+}
+)";
+
+TEST(OneTile, HasCodeOfItsOwn) {
+  EXPECT_GT(times("one_tile:", kRows), 0u);
+  std::string known = kRows;
+  for (size_t at = 0; (at = known.find("s2", at)) != std::string::npos;) known.replace(at, 2, "65");
+  known.replace(known.find(", 65 in 0..1000"), 15, "");
+  EXPECT_EQ(times("one_tile:", known), 0u);
+}
+
+TEST(OneTile, IsWhatTilesAre) {
+  for (int64_t n : {1, 7, 15, 16, 17, 31, 32, 33, 48, 63, 64, 65, 129, 200})
+    expect_same(kRows, {numbers({3, 5, n}), numbers({n})});
+  expect_same(kRows, {numbers({1, 1, 40}), numbers({40})});
+  expect_same(kRows, {numbers({7, 1, 40}), numbers({40})});
+  expect_same(kRows, {numbers({0, 5, 40}), numbers({40})});
+  expect_same(kRows, {numbers({4, 5, 0}), numbers({0})});
+}
+
+// Every second element twice, as images are resized: the lanes' places come of arithmetic that is the same in all rows.
+const std::string kResized = R"(loops @resized where s0 in 0..100, s1 in 1..5000 {
+  input %x: f32[s0, s1] placed
+  temp %y: f32[s0, s1*2] placed
+  kernel k < s0, t < (s1 + 2047)//2048 {
+    for i < min(4096, s1*2 - t*4096) lanes 8 unroll 2 {
+      %0 = index[i + t*4096]
+      %1: f32 = to_dtype.i64 %0
+      %2 = f32 0.5
+      %3 = mul.f32 %1, %2
+      %4 = floor.f32 %3
+      %5: i64 = to_dtype.f32 %4
+      %6 = index[s1 - 1]
+      %7 = minimum.i64 %5, %6
+      %8 = position %7 < s1 as p
+      %9 = load %x[k, p]
+      store %y[k, i + t*4096] = %9
+    }
+  }
+  return %y
+}
+)";
+
+TEST(OneTile, HasTables) {
+  EXPECT_GT(times("alloca [", kResized), 0u);
+  for (int64_t n : {1, 3, 4, 5, 8, 9, 28, 100, 511, 513, 1500, 2048, 2049, 2500})
+    expect_same(kResized, {numbers({70, n})});
+  expect_same(kResized, {numbers({0, 28})});
+}
+
+}  // namespace
+}  // namespace lenz::native

@@ -1,0 +1,50 @@
+// What is left of a turn of lanes where nobody knows how many points there are.
+#include "compiler/backend/llvm/kernel_emitter.h"
+
+namespace lenz::native {
+
+// One after another: whole vectors, and a last one that has some lanes, or all.
+void KernelEmitter::rest_of_turn(llvm::Value* from, llvm::Value* to,
+                                 const std::function<void(llvm::Value*, llvm::Value*)>& vector) {
+  only_if(b_.CreateICmpSLT(from, to), [&] {
+    llvm::Value* before_last = b_.CreateSub(b_.CreateSub(to, from), b_.getInt64(1));
+    llvm::Value* last =
+        b_.CreateAdd(from, b_.CreateAnd(before_last, b_.getInt64(static_cast<uint64_t>(-int64_t{lanes_}))));
+    if (lane_axis_->unroll > 1) loop(from, last, lanes_, [&](llvm::Value* at) { vector(at, nullptr); });
+    vector(last, to);
+  });
+}
+
+// Columns walk all their rows for each vector, or for many: what is left of a turn goes at once, in one copy, in two,
+// or in as many quarters of its copies as it has points in. It ends in the last one, or in the last quarter, whose
+// masks have registers.
+void KernelEmitter::rest_at_once(llvm::Value* rest, const std::function<void(uint32_t, uint32_t)>& copies) {
+  const uint32_t all = lane_axis_->unroll, quarter = all / 4;
+  auto more_than = [&](uint32_t vectors) {
+    return b_.CreateICmpSGT(rest, b_.getInt64(uint64_t{vectors} * static_cast<uint64_t>(lanes_)));
+  };
+  uint32_t sure = 0;
+  auto up_to = [&](uint32_t most) {
+    only_if(b_.CreateAnd(more_than(sure), b_.CreateNot(more_than(most))), [&] { copies(most, sure); });
+    sure = most;
+  };
+  for (uint32_t few = 1; few <= 2 && few < quarter; ++few) up_to(few);
+  while (sure < all) up_to((sure / quarter + 1) * quarter);
+}
+
+// All copies of a reduction. Of an open number of points, those after the first one have something only where there
+// were enough for a turn.
+State KernelEmitter::copies_as_one(const Accumulator& a, size_t copies, Frame& f) {
+  const loops::Instr& instr = nest_->body[a.at];
+  auto combined = [&] {
+    State total = read(a, 0);
+    for (size_t c = 1; c < copies; ++c) total = combine_code(*wide_, instr.combine, instr.dtype, total, read(a, c));
+    return total;
+  };
+  if (copies == 1 || lane_axis_->extent.is_constant()) return combined();
+  llvm::Value* turn = b_.getInt64(static_cast<uint64_t>(points_of_a_turn()));
+  only_if(b_.CreateICmpSGE(f.dims(lane_axis_->extent), turn), [&] { write(a, 0, combined()); });
+  return read(a, 0);
+}
+
+}  // namespace lenz::native
