@@ -16,14 +16,12 @@ V sigmoid_by(PowerOf power_of, double none_below, double far_below, V x) {
     return select(far & below, select(none, 0, power), fma(rest, inverse, quotient));
   };
   auto as_it_is = [](V v) { return v; };
-  if (x.code->target().fma)
-    return quotient_of(x.code->scale(p.minus_one + p.low + 1, p.n), as_it_is, as_it_is);
+  if (x.code->target().fma) return quotient_of(x.code->scale(p.minus_one + p.low + 1, p.n), as_it_is, as_it_is);
   // Rounded products leave no place for what the power rounds away: it is brought to where it is below the last place.
   const V sum = p.one_more(), high = sum + p.lost();
   const V e_low = x.code->scale(select(far, 0, p.lost() - (high - sum)), p.n);
   return quotient_of(
-      x.code->scale(high, p.n), [&](V v) { return v + e_low; },
-      [&](V v) { return v + select(below, e_low, 0); });
+      x.code->scale(high, p.n), [&](V v) { return v + e_low; }, [&](V v) { return v + select(below, e_low, 0); });
 }
 
 V tanh_by(PowerOf power_of, std::span<const double> near_terms, double far_from, V x) {
