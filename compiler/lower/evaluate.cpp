@@ -256,11 +256,6 @@ void TextRunner::sort(const Statement& s) {
   node.descending = is_truth(a[4]);
   node.stable = is_truth(a[5]);
   node.origin = node_.origin;
-  // Whoever reads a few places of the order finds these rather than sort, where there are more
-  // (schedule/short_sorts.h).
-  constexpr int64_t kFewPlaces = 8;
-  if (const TensorType& keys = lowering_.program.buffers[node.keys].type; node.dim < keys.rank())
-    lowering_.more_than(keys.sizes[node.dim], kFewPlaces);
   lowering_.block->nodes.push_back({node});
 }
 

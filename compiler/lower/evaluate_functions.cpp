@@ -96,7 +96,7 @@ Item halvings(TextRunner& in, Items a) {
   int64_t least = 0, most = kMost + 1;
   while (least < most) {  // the least number of halvings that is enough
     const int64_t middle = (least + most) / 2;
-    if (in.lowering().more_than(n, (int64_t{1} << middle) - 1, Lowering::Otherwise::typical))
+    if (in.lowering().more_than(n, (int64_t{1} << middle) - 1))
       least = middle + 1;
     else
       most = middle;

@@ -396,15 +396,10 @@ bool Lowering::multiplies_a_vector(const Node& node) const {
   return made.rank() == 2 || !(rows.is(1) ? w : x).strides()[0].is(0);
 }
 
-// Of a size that is open a way is taken and guarded: sizes for which it is wrong get a program of their own. Nothing is
-// decided of what only the run knows.
-bool Lowering::more_than(Dim size, int64_t most, Otherwise otherwise) {
+// No guard is made of it: one program serves all sizes.
+bool Lowering::more_than(Dim size, int64_t most) const {
   if (size.is_constant()) return size.constant() > most;
-  const Cond cond = gt(size, most);
-  const Truth known = program.assumptions.truth(cond);
-  if (known != Truth::unknown) return known == Truth::yes;
-  if (graph_ != whole_.get() || program.assumptions.is_open(cond)) return true;
-  return otherwise == Otherwise::more ? program.assumptions.assume(cond) : program.assumptions.decide(cond);
+  return program.assumptions.truth(gt(size, most)) != Truth::no;
 }
 
 // Whether its buffer is its own: of a view too whose elements loops make (complex numbers of parts, conjugates).

@@ -45,10 +45,9 @@ class Lowering {
 
   void copy(loops::BufferId from, loops::BufferId to, std::string_view name);
 
-  // Whether it is more than a number. Of a size that is open: that it is, which takes less time to be wrong about, or
-  // what is typical; and a guard.
-  enum class Otherwise : uint8_t { more, typical };
-  bool more_than(Dim size, int64_t most, Otherwise otherwise = Otherwise::more);
+  // Whether it is more than a number. Of a size that is open and may be either: that it is, which takes less time to be
+  // wrong about.
+  bool more_than(Dim size, int64_t most) const;
   bool multiplies_a_vector(const Node& node) const;
 
  private:
