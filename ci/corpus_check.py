@@ -43,6 +43,7 @@ HELD_BY_REPLAY = {
     "sign_of_nan_after_a_minimum.lenz": ("nothing could be compared", "its number is none, and no number's sign is known"),
     "bessel_function_about_its_pole.lenz": ("nothing could be compared", "about a pole nothing is known"),
     "histogram_of_what_may_be_infinite.lenz": ("nothing could be compared", "what may be infinite refuses the histogram"),
+    "elements_of_a_list_that_a_step_gives_to_nobody.lenz": ("nothing could be compared", "eager raises at what nobody needs"),
     "greatest_integer_and_an_open_one.lenz": ("nothing could be compared", "its results are no numbers that became integers"),
     "integers_summed_beside_an_open_one.lenz": ("nothing could be compared", "the bias is no number that became an integer"),
     "places_of_what_cancels.lenz": ("nothing could be compared", "how many places there are is open"),
