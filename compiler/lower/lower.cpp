@@ -232,7 +232,7 @@ bool Lowering::is_apart(ValueId v) const {
 
 // A view that is only shown, as an output or to an extern kernel, is made of its storage's buffer there. Backwards, so
 // that a chain of views is walked once.
-std::vector<bool> Lowering::only_shown() {
+std::vector<bool> Lowering::only_shown() const {
   std::vector<bool> only(graph_->node_capacity()), only_outputs(graph_->node_capacity());
   std::vector<bool> of_apart(graph_->value_count());  // views whose memory is
   graph_->for_each_node([&](NodeId id) {
@@ -309,7 +309,7 @@ void Lowering::lower_computed(const Node& node) {
 }
 
 // Whether there are no loops for it, whatever its operands are.
-bool Lowering::is_extern(const Node& node) {
+bool Lowering::is_extern(const Node& node) const {
   if (node.op->has(Trait::structural)) return false;
   const OpDef& row = node.op->base ? *node.op->base : *node.op;
   const bool left = node.op->variant == VariantKind::functional &&
@@ -319,7 +319,7 @@ bool Lowering::is_extern(const Node& node) {
   return left || runs_outside(node) || (row.lowering.body.empty() && row.scalar.empty());
 }
 
-bool Lowering::runs_outside(const Node& node) {
+bool Lowering::runs_outside(const Node& node) const {
   const OpDef& row = node.op->base ? *node.op->base : *node.op;
   return options_.products_outside && row.has(Trait::contraction) &&
          (row.has(Trait::core) || may_have_host_kernel(row)) && node.op->variant == VariantKind::functional &&
@@ -328,7 +328,7 @@ bool Lowering::runs_outside(const Node& node) {
 
 // Whether a product of matrices takes loops less time than a host needs to be called. Its factors are the last two
 // operands.
-bool Lowering::is_small_product(const Node& node, const OpDef& row) {
+bool Lowering::is_small_product(const Node& node, const OpDef& row) const {
   // Of few rows the other factor is read, and may have to be turned, for little work: but once for many steps.
   constexpr int64_t kMultiplications = 1 << 18, kOfFewRows = 1 << 14, kManyRows = 8, kVector = 16;
   constexpr size_t kOften = 8;

@@ -89,16 +89,16 @@ class Lowering {
   void lower_print(const Node& node);
   void lower_resized_to(const Node& node);
   void lower_extern(const Node& node, std::span<const loops::BufferId> results);
-  bool runs_outside(const Node& node);
-  bool is_small_product(const Node& node, const OpDef& row);
+  bool runs_outside(const Node& node) const;
+  bool is_small_product(const Node& node, const OpDef& row) const;
   bool is_thin_convolution(const Node& node, const OpDef& row) const;
   size_t products_by(ValueId factor) const;
-  bool is_extern(const Node& node);
+  bool is_extern(const Node& node) const;
   bool lies_by_itself(ValueId v) const;
   bool is_apart(ValueId v) const;
   loops::BufferId operand_outside(const Node& node, ValueId v);
   bool resizes_elements(const Node& node) const;
-  std::vector<bool> only_shown();  // by node
+  std::vector<bool> only_shown() const;  // by node
   void check_divisors(const Node& node);
   loops::Ssa has_something(NestBuilder& nest, const Node& node, const NumberFit::Something& what);
   void check_numbers(const Node& node);

@@ -103,9 +103,7 @@ struct Referee::Impl final : NodeMachine {
   }
   // Also what is handed on as it is, or was made before the last truth was asked for.
   void chosen(std::span<const RunValue> results) override {
-    if (!undecided) return;
-    FlowContext in = context();
-    mark_unknown(in, results);
+    if (FlowContext in = context(); undecided) mark_unknown(in, results);
   }
 
   void run(const Graph& graph, const Node& node, std::span<const RunValue> values, const SymValues& symbols,
@@ -124,10 +122,7 @@ struct Referee::Impl final : NodeMachine {
     if (noise && !out.raised && rounds(*node.op)) add_noise(noise_source_, values, graph, node, dtypes, out);
     for (const RunValue& r : out.results)  // an integer or a truth that may be another
       undecided = undecided || (r && !r->value.isDouble() && store.number_error(r) > 0);
-    if (undecided && !out.raised) {
-      FlowContext in = context();
-      mark_unknown(in, out.results);
-    }
+    if (!out.raised) chosen(out.results);
     store.collect();
   }
 
