@@ -53,21 +53,31 @@ bool read_all(int fd, void* data, size_t bytes) {
 struct Header {
   uint64_t bytes = 0;
   enum Kind : uint64_t { answer, failure, no_memory } kind = answer;  // a failure: the text of what the task threw
+  uint64_t last = 0;                                                  // not 0: this process takes no further task
 };
 
-void limit_memory(uint64_t extra) {
-#if !defined(LENZ_ADDRESS_SANITIZER)
-  std::FILE* file = extra ? std::fopen("/proc/self/statm", "r") : nullptr;
-  if (!file) return;
+uint64_t address_space() {
   unsigned long long pages = 0;
-  if (std::fscanf(file, "%llu", &pages) == 1) {
-    rlim_t bytes = pages * static_cast<uint64_t>(sysconf(_SC_PAGESIZE)) + extra;
-    rlimit limit{bytes, bytes};
-    setrlimit(RLIMIT_AS, &limit);
+  if (std::FILE* file = std::fopen("/proc/self/statm", "r")) {
+    if (std::fscanf(file, "%llu", &pages) != 1) pages = 0;
+    std::fclose(file);
   }
-  std::fclose(file);
+  return pages * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+}
+
+// The address space from which on a worker leaves after its answer: what processes keep for ever (code, an allocator's
+// heap of each thread) grows with the tasks, and a task should not be without memory for those before it. 0: never.
+uint64_t limit_memory(uint64_t extra) {
+#if !defined(LENZ_ADDRESS_SANITIZER)
+  const uint64_t now = extra != 0 ? address_space() : 0;
+  if (now == 0) return 0;
+  const rlim_t bytes = now + extra;
+  rlimit limit{bytes, bytes};
+  setrlimit(RLIMIT_AS, &limit);
+  return now + extra / 2;
 #else
   (void)extra;
+  return 0;
 #endif
 }
 
@@ -79,7 +89,7 @@ void limit_memory(uint64_t extra) {
   // A dying allocator's last words would stand between our own.
   if (int null = open("/dev/null", O_WRONLY | O_CLOEXEC); null >= 0) dup2(null, STDERR_FILENO);
 #endif
-  limit_memory(limits.extra_memory);
+  const uint64_t enough = limit_memory(limits.extra_memory);
   uint64_t task = 0;
   while (read_all(fd, &task, sizeof task)) {
     std::string result;
@@ -93,8 +103,9 @@ void limit_memory(uint64_t extra) {
       header.kind = Header::failure;
     }
     header.bytes = result.size();
+    header.last = limits.fresh || header.kind == Header::no_memory || (enough != 0 && address_space() >= enough);
     if (!write_all(fd, &header, sizeof header) || !write_all(fd, result.data(), result.size())) break;
-    if (limits.fresh || header.kind == Header::no_memory) break;
+    if (header.last != 0) break;
   }
   _exit(0);  // what the parent registered to run at exit is the parent's
 }
@@ -214,7 +225,7 @@ class Pool {
     if (header.kind == Header::failure) throw InternalError(result);
     calls_.done(*w.task, result);
     ++finished_;
-    if (limits_.fresh) {
+    if (header.last != 0) {
       bury(w);
       if (next_ < count_) start(w, w.place);
     }

@@ -26,7 +26,8 @@ struct Death {
 
 struct WorkerLimits {
   int hang_seconds = 60;  // of a processor, or in which it takes none: what others do on the machine is no part of it
-  uint64_t extra_memory = uint64_t{2} << 30;  // address space beyond what the process has at its start; 0: no limit
+  uint64_t extra_memory = uint64_t{2} << 30;  // address space beyond what the process has at its start, half of it
+                                              // for what earlier tasks left; 0: no limit
   bool fresh = false;                         // a process for each task: what one spoils, no other sees
 };
 

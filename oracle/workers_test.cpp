@@ -1,11 +1,13 @@
 #include "oracle/workers.h"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <unistd.h>
-
 #include <csignal>
 #include <map>
 #include <new>
+#include <set>
+#include <string>
 
 #include "compiler/base/error.h"
 
@@ -101,6 +103,27 @@ TEST(Workers, WhatATaskThrowsComesOut) {
   } catch (const InternalError& error) {
     EXPECT_NE(std::string(error.what()).find("the reason"), std::string::npos);
   }
+}
+
+// Code that is kept, heaps of threads: what tasks leave in a process is not what a later one dies of.
+TEST(Workers, WhatTasksLeaveIsGivenBackByANewProcess) {
+#if defined(LENZ_ADDRESS_SANITIZER)
+  GTEST_SKIP() << "the sanitizer needs its address space";
+#endif
+  constexpr size_t kLeft = size_t{200} << 20, kTasks = 12;
+  WorkerCalls calls;
+  size_t done = 0, deaths = 0;
+  std::set<std::string> processes;
+  calls.work = [](size_t, Place&) -> std::string {
+    if (mmap(nullptr, kLeft, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED) throw std::bad_alloc();
+    return std::to_string(getpid());
+  };
+  calls.done = [&](size_t, const std::string& process) { ++done, processes.insert(process); };
+  calls.died = [&](size_t, const Death&) { return ++deaths, false; };
+  run_in_workers(kTasks, 1, {.extra_memory = uint64_t{1} << 30}, calls);
+  EXPECT_EQ(done, kTasks);
+  EXPECT_EQ(deaths, 0);
+  EXPECT_EQ(processes.size(), 4) << "each leaves after three, which is more than half of what it may have";
 }
 
 TEST(Workers, MemoryIsBounded) {

@@ -19,6 +19,8 @@
 #include <llvm/Target/TargetMachine.h>
 
 #include <mutex>
+#include <new>
+#include <utility>
 
 #include "compiler/backend/llvm/halves.h"
 #include "compiler/backend/llvm/ir.h"
@@ -221,7 +223,37 @@ std::string Compiler::assembly(CodeModule& module) const {
   return parts_->emit(*module.ir().module, llvm::CodeGenFileType::AssemblyFile);
 }
 
+// What LLVM says while it links, which the answer to a lookup leaves out: there are only names of what is missing.
+class Complaints {
+ public:
+  void add(llvm::Error error) {
+    std::string text;
+    bool no_memory = false;
+    llvm::handleAllErrors(std::move(error), [&](const llvm::ErrorInfoBase& one) {
+      no_memory |= one.convertToErrorCode() == std::errc::not_enough_memory;
+      text += (text.empty() ? "" : "; ") + one.message();
+    });
+    const std::scoped_lock lock(mutex_);
+    no_memory_ |= no_memory;
+    text_ += (text_.empty() ? "" : "; ") + text;
+  }
+  // Throws what is said by `error` and by those that came before it.
+  [[noreturn]] void failed(llvm::Error error) {
+    add(std::move(error));
+    const std::scoped_lock lock(mutex_);
+    const std::string text = std::exchange(text_, {});
+    if (std::exchange(no_memory_, false)) throw std::bad_alloc();
+    throw InternalError("linking: " + text);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::string text_;
+  bool no_memory_ = false;
+};
+
 struct Jit::Parts {
+  Complaints complaints;  // before the session that reports to it
   std::unique_ptr<llvm::orc::LLJIT> jit;
 };
 
@@ -252,6 +284,8 @@ Jit::Jit() : parts_(std::make_unique<Parts>()) {
       must(llvm::orc::DynamicLibrarySearchGenerator::GetForCurrentProcess(jit->getDataLayout().getGlobalPrefix()),
            "symbols of the process");
   jit->getMainJITDylib().addGenerator(std::move(process));
+  jit->getExecutionSession().setErrorReporter(
+      [to = &parts_->complaints](llvm::Error error) { to->add(std::move(error)); });
   parts_->jit = std::move(jit);
 }
 Jit::~Jit() = default;
@@ -260,7 +294,7 @@ Jit& Jit::operator=(Jit&&) noexcept = default;
 
 void Jit::add_object(std::string_view object) {
   auto buffer = llvm::MemoryBuffer::getMemBufferCopy(llvm::StringRef(object.data(), object.size()), "kernel");
-  if (llvm::Error error = parts_->jit->addObjectFile(std::move(buffer))) failed("linking", std::move(error));
+  if (llvm::Error error = parts_->jit->addObjectFile(std::move(buffer))) parts_->complaints.failed(std::move(error));
 }
 
 void Jit::define(std::span<const Symbol> known) {
@@ -282,7 +316,7 @@ void* Jit::lookup(std::string_view symbol) {
     if (text.find(symbol) != std::string::npos) return nullptr;
     throw InternalError("linking: " + text);
   }
-  failed("linking", std::move(error));
+  parts_->complaints.failed(std::move(error));
 }
 
 }  // namespace lenz::native

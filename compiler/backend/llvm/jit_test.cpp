@@ -2,8 +2,16 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <malloc.h>
+#include <sys/resource.h>
+
+#include <functional>
+#include <memory>
+#include <new>
+#include <vector>
 
 #include "compiler/backend/llvm/row_kernel.h"
+#include "compiler/backend/llvm/shared_rows.h"
 #include "compiler/base/error.h"
 
 namespace lenz::native {
@@ -102,6 +110,65 @@ TEST_P(JitRuns, AnObject) {
 TEST(Jit, RefusesWhatIsNoObject) {
   Jit jit;
   EXPECT_THROW(jit.add_object("these are no bytes of an object"), InternalError);
+}
+
+// Whether `link` has no memory for code while the process may not grow, and works once it may.
+enum class Ending { as_wanted, linked_without_memory, other_complaint, never_again };
+Ending with_and_without_memory(const std::function<void()>& link) {
+  // All but code comes from a heap that is large enough already.
+  mallopt(M_MMAP_THRESHOLD, 32 << 20);
+  mallopt(M_TRIM_THRESHOLD, 512 << 20);
+  std::vector<std::unique_ptr<char[]>> heap;
+  for (int i = 0; i < 64; ++i) heap.push_back(std::make_unique<char[]>(size_t{1} << 20));
+  heap.clear();
+  rlimit before{};
+  getrlimit(RLIMIT_AS, &before);
+  rlimit none = before;
+  none.rlim_cur = 1 << 20;
+  setrlimit(RLIMIT_AS, &none);
+  Ending ending = Ending::linked_without_memory;
+  try {
+    link();
+  } catch (const std::bad_alloc&) {
+    ending = Ending::as_wanted;
+  } catch (const std::exception&) {
+    ending = Ending::other_complaint;
+  }
+  setrlimit(RLIMIT_AS, &before);
+  if (ending != Ending::as_wanted) return ending;
+  try {
+    link();
+  } catch (const std::exception&) {
+    return Ending::never_again;
+  }
+  return Ending::as_wanted;
+}
+
+TEST(Jit, WantOfMemoryIsSaidToBeThat) {
+#if defined(LENZ_ADDRESS_SANITIZER)
+  GTEST_SKIP() << "the sanitizer needs its address space";
+#endif
+  const Compiler compiler(runnable_target());
+  CodeModule module = module_for(compiler);
+  const std::string object = compiler.object(module);
+  std::vector<Jit> jits(2);
+  EXPECT_EQ(with_and_without_memory([&, next = size_t{0}]() mutable {
+              Jit& jit = jits[next++];
+              jit.add_object(object);
+              ASSERT_NE(jit.lookup("row"), nullptr);
+            }),
+            Ending::as_wanted);
+}
+
+TEST(Jit, ARowThatAllShareIsLinkedAgainOnceThereIsMemory) {
+#if defined(LENZ_ADDRESS_SANITIZER)
+  GTEST_SKIP() << "the sanitizer needs its address space";
+#endif
+  const CpuTarget target = runnable_target();
+  shared_row(row("lgamma"), Dtype::f64, Dtype::f64, target, 8);  // the compiler is there
+  EXPECT_EQ(with_and_without_memory(
+                [&] { ASSERT_TRUE(shared_row(row("digamma"), Dtype::f64, Dtype::f64, target, 8).apart); }),
+            Ending::as_wanted);
 }
 
 }  // namespace

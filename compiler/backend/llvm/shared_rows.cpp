@@ -3,6 +3,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <vector>
 
 #include "compiler/backend/llvm/ir.h"
 #include "compiler/backend/llvm/row_call.h"
@@ -19,12 +20,13 @@ struct All {
   std::mutex mutex;
   std::map<std::string, SharedRow, std::less<>> rows;          // by symbol
   std::map<std::string, std::unique_ptr<Compiler>> compilers;  // by target
-  Jit jit;
+  std::vector<std::unique_ptr<Jit>> linked;                    // new code goes to the last
 };
+void begin_another(All& known) { define_row_calls(*known.linked.emplace_back(std::make_unique<Jit>())); }
 All& all() {
   static All& one = *[] {  // for ever: at the end of the process, LLVM's own statics may go first
     auto* made = new All;
-    define_row_calls(made->jit);
+    begin_another(*made);
     return made;
   }();
   return one;
@@ -75,8 +77,15 @@ const SharedRow& shared_row(const ScalarRow& row, Dtype compute, Dtype result, c
   SharedRow made{.symbol = symbol};
   CodeModule module = function_of(row, compute, result, *compiler, lanes, made);
   if (made.apart) {
-    known.jit.add_object(compiler->object(module));
-    made.code = known.jit.lookup(symbol);
+    const std::string object = compiler->object(module);
+    Jit& jit = *known.linked.back();
+    try {
+      jit.add_object(object);
+      made.code = jit.lookup(symbol);
+    } catch (...) {
+      begin_another(known);  // one that has failed to link a symbol, for want of memory say, never links it again
+      throw;
+    }
     LENZ_CHECK(made.code != nullptr, "a row was compiled and is not there");
   }
   return known.rows.emplace(symbol, std::move(made)).first->second;
