@@ -76,7 +76,11 @@ class Functionaliser {
         }
       }
       graph_.for_each_node([&](NodeId id) {
-        if (id < first_fresh_) visit(id);
+        if (id >= first_fresh_) return;
+        if (graph_.level != Level::torch && graph_.node(id).op->schema.mutates() && first_copy_ == kNone &&
+            !writes_what_was_made(id))
+          first_copy_ = id;
+        visit(id);
       });
       finish();
     }
@@ -367,22 +371,31 @@ class Functionaliser {
     read(id);
   }
 
+  bool writes_what_was_made(NodeId id) const {
+    bool made = false;
+    for_each_target(graph_, graph_.node(id), [&](ValueId) { made = true; });
+    return made;
+  }
+
   void read(NodeId id) {
     const Node node = graph_.node(id);
+    // Who ends a functional graph by a copy to an input reads what stood before the first of them: nothing behind it
+    // writes to anything else, and views that are made again would stand among them.
+    const NodeId before = first_copy_ == kNone ? id : first_copy_;
     bool touched = false, differs = false;
     for (const Arg& a : node.arguments()) for_each_value(a, [&](ValueId v) { touched = touched || values_->taken(v); });
     if (!touched) return;
     SmallVec<Arg, 8> args;
     for (const Arg& a : node.arguments())
       args.push_back(map_values(graph_.context(), a, [&](ValueId v) {
-        ValueId now = values_->elements(v, id);
+        ValueId now = values_->elements(v, before);
         differs |= &graph_.type(now) != &graph_.type(v);
         return now;
       }));
     if (differs && !gives_the_same(node, args)) {
       args.clear();
       for (const Arg& a : node.arguments())
-        args.push_back(map_values(graph_.context(), a, [&](ValueId v) { return values_->current(v, id); }));
+        args.push_back(map_values(graph_.context(), a, [&](ValueId v) { return values_->current(v, before); }));
     }
     graph_.set_args(id, args);
   }
@@ -546,6 +559,7 @@ class Functionaliser {
   const Storages* storages_ = nullptr;
   StorageValues* values_ = nullptr;
   NodeId first_fresh_ = 0;
+  NodeId first_copy_ = kNone;  // to an input, with which a functional graph ends
   std::vector<NodeId> gone_;
   std::optional<AliasClasses> classes_;  // of lists' elements, made when first asked
 };

@@ -214,6 +214,10 @@ std::vector<Arg> with_numbers(const Call& call, const std::function<double(doubl
   }
   return args;
 }
+
+double number_error(Dtype of_result, double x) {
+  return is_inexact(of_result) && std::isfinite(x) ? std::fabs(x - round_to(to_real(of_result), x)) : 0;
+}
 }  // namespace flow
 
 using namespace flow;

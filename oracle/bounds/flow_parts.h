@@ -59,6 +59,9 @@ Summary summary_of(FlowContext& in, const Call& call);
 // Number arguments of the op's own (Scalar parameters), each as `map` gives it; a dtype among them is that of errors.
 std::vector<Arg> with_numbers(const Call& call, const std::function<double(double)>& map);
 
+// What a number among the arguments is off by where it becomes one of the result's dtype.
+double number_error(Dtype of_result, double x);
+
 // Whether all that a call may pick from its floating operands and numbers is whole.
 bool operands_whole(FlowContext& in, const Call& call);
 

@@ -262,6 +262,13 @@ Outcome flow_positive(FlowContext& in, const Call& given) {
   }
   std::vector<Arg> absolute = with_numbers(call, [](double x) { return std::fabs(x); });
   std::vector<Arg> ones = with_numbers(call, [](double x) { return x == 0 ? 0 : 1; });
+  // A value stands among what is added up or multiplied, as one of the dtype.
+  const bool stands = call.op->schema.find("value") >= 0;
+  double rounded = 0;
+  const std::vector<Arg> farthest = !stands ? absolute : with_numbers(call, [&](double x) {
+    rounded = std::max(rounded, number_error(d, x));
+    return std::fabs(x) + number_error(d, x);
+  });
   bool finite = true, mixed = false;  // infinities and NaN beside uncertain factors
   // The instructions that multiply bfloat16 take subnormal factors, and leave subnormal products, for zeros.
   const bool flushes = in.of_eager && d == Dtype::bf16 && call.op->flow.terms == ErrorFlow::counted;
@@ -295,13 +302,13 @@ Outcome flow_positive(FlowContext& in, const Call& given) {
   };
   const bool adds = only_adds(call) && !lenz::is_complex(d);
   double greatest = 0;  // of the terms, where it is asked
-  auto reach = run_on(in, call, absolute, [&](const Leaf& leaf) {
+  auto reach = run_on(in, call, farthest, [&](const Leaf& leaf) {
     at::Tensor size = on(true)(leaf);
     if (adds && flows(in, call, leaf) && size.numel() > 0) greatest = std::max(greatest, size.max().item<double>());
     return size;
   });
-  auto exact = s.error || tiny ? run_on(in, call, absolute, on(false)) : reach;
-  const auto as_decided = s.ambiguous ? run_on(in, call, absolute, on(true, true)) : reach;
+  auto exact = s.error || tiny || rounded > 0 ? run_on(in, call, absolute, on(false)) : reach;
+  const auto as_decided = s.ambiguous ? run_on(in, call, farthest, on(true, true)) : reach;
   if (reach.size() != results.size() || exact.size() != results.size()) {
     in.unbounded.insert(call.op->full_name);
     mark_unknown(in, out.results);

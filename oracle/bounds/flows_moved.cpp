@@ -67,14 +67,10 @@ Outcome flow_moved(FlowContext& in, const Call& given) {
     mark_unknown(in, out.results);
     return out;
   }
-  // A number among the arguments may not be one of the result's dtype.
-  auto number_error = [&](double x) {
-    return is_inexact(to) && std::isfinite(x) ? std::fabs(x - round_to(to_real(to), x)) : 0;
-  };
   double worst = 0;
   std::vector<Arg> errors_of_numbers = with_numbers(call, [&](double x) {
-    worst = std::max(worst, number_error(x));
-    return number_error(x);
+    worst = std::max(worst, number_error(to, x));
+    return number_error(to, x);
   });
   if (!s.error && worst == 0) return out;
   // How many there are hangs on it, too.

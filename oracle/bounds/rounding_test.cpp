@@ -222,6 +222,18 @@ TEST(Bounds, NumbersAreOffTheWayThatTheyAreRounded) {
   EXPECT_TRUE(j.with(0, 0, 9.5625).mismatch);
 }
 
+// By a scatter that multiplies too: of bf16 -70000 is -70144.
+TEST(Bounds, ANumberThatIsScatteredIsOneOfTheDtype) {
+  Judged j(R"(graph @g(%x: bf16[1], %i: i64[1]) {
+    %y = aten.scatter.value_reduce(%x, 0, %i, -70000.0, reduce="multiply")
+    return %y
+  })",
+           {{1.2890625}, {0.0}});
+  EXPECT_FALSE(j.verdict().mismatch);
+  EXPECT_FALSE(j.with(0, 0, -90624).mismatch);  // eager's; the product is -90234
+  EXPECT_TRUE(j.with(0, 0, -92160).mismatch);
+}
+
 // What is allowed more than half a place may go past the end where the exact number does not.
 TEST(Bounds, OfFunctionsNextToTheEndOfTheirDtypeAreOpen) {
   auto error = [](double x) {

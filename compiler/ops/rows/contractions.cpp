@@ -144,6 +144,7 @@ void products(RowSink& t) {
   added.flow.stores_steps = true;  // the vector that alpha multiplies, first
   added.generate = make::outer;
   added.fits = "beta:result alpha:result";
+  // A sum of complex numbers multiplies one of them by 1 + 0i, which makes NaN of infinities, once more than this does.
   t.row("addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", meaning(R"(
     $d = result_type(aten.expand(%self, [size(%vec1, 0), size(%vec2, 0)]), %vec1, %vec2)
     if $d == bool {
@@ -153,13 +154,17 @@ void products(RowSink& t) {
       return aten.logical_or(aten.expand(%self, shape(%product)), %product)
     }
     %column = aten._to_copy(%vec1, dtype=$d)
-    if $alpha != 1 { %column = aten.mul(%column, $alpha) }
+    if $alpha != 1 or is_complex($d) { %column = aten.mul(%column, $alpha) }
     %product = aten.mul(aten.unsqueeze(%column, 1), aten._to_copy(%vec2, dtype=$d))
     if without_imaginary($beta) == 0 { return %product }
     %x = aten._to_copy(%self, dtype=$d)
     )" LENZ_UNLESS_BETA_IS_0 R"(
-    if $beta != 1 { %x = aten.mul(%x, $beta) }
-    return aten.add(aten.expand(%x, shape(%product)), %product))",
+    if $beta != 1 or is_complex($d) { %x = aten.mul(%x, $beta) }
+    %x = aten.expand(%x, shape(%product))
+    if is_complex($d) {
+      return aten.view_as_complex(aten.add(aten.view_as_real(%x), aten.view_as_real(%product)))
+    }
+    return aten.add(%x, %product))",
                                                                                                            added));
 }
 
