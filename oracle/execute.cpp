@@ -261,6 +261,7 @@ struct Executor::Impl final : GraphRunner {
   RunValue constant(const ConstantData& data) override { return nodes.constant(data, options.folder); }
   NodeMachine& machine() override { return nodes; }
   void print(std::string_view format, std::span<const RunValue> values) override {
+    nodes.prints();
     if (!nodes.widens()) note_print(printed, options, format, values);
   }
   uint64_t loop_limit() const override { return options.loop_limit; }

@@ -34,6 +34,7 @@ class NodeMachine {
   virtual bool truth(const RunValue& predicate);     // of control flow
   virtual bool holds(const RunValue& condition);     // what is asserted
   virtual void chosen(std::span<const RunValue>) {}  // results of control flow, which truths decided on
+  virtual void prints() {}                           // a line
   virtual bool widens() const { return false; }      // floats have other dtypes than the graph says
   // Tensors are on another device than the graph says, and lie there as they do.
   virtual bool elsewhere() const { return false; }

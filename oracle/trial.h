@@ -76,8 +76,11 @@ class Trial {
   // What a run has to be like: it may raise where eager does so needlessly, or end as without that.
   const Execution& as_ended(const Execution& got) const;
   bool open(bool Reference::* what, Widening widening, Draws draws);  // says the reference
-  // From outside, but for refusals and sizes that hang on what the reference leaves open.
+  size_t lines_certain(Widening widening, Draws draws);               // and how much of what is printed is not
+  // From outside, but for refusals, sizes and lines that hang on what the reference leaves open.
   std::optional<Mismatch> differs_outside(const Execution& got, Widening widening, Draws draws);
+  std::optional<Mismatch> differs_outside(const Execution& expected, const Execution& got, Widening widening,
+                                          Draws draws);
 
   const Graph& graph_;
   Boxed& boxed_;

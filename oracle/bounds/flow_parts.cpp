@@ -284,6 +284,15 @@ std::vector<at::Tensor> leaves(std::span<const RunValue> values) {
   return all;
 }
 
+std::vector<at::Tensor> written_by(const Call& call) {
+  std::vector<at::Tensor> written;
+  for (size_t i = 0; i < call.args.size(); ++i)
+    if (writes_operand(*call.op, call.args, i))
+      for_each_value(call.args[i],
+                     [&](ValueId v) { std::ranges::copy(leaves({&call.values[v], 1}), std::back_inserter(written)); });
+  return written;
+}
+
 bool any_error(FlowContext& in, std::span<const RunValue> values) {
   for (const at::Tensor& t : leaves(values))
     if (!in.store.certain(t)) return true;

@@ -65,6 +65,7 @@ void grow_errors(FlowContext& in, const Call& call, const Outcome& outcome, cons
 
 // The tensors of values, those of lists among them, in order.
 std::vector<at::Tensor> leaves(std::span<const RunValue> values);
+std::vector<at::Tensor> written_by(const Call& call);
 bool any_error(FlowContext& in, std::span<const RunValue> values);
 // Whether the call may refuse other values than these, or take them: integers that may be others, of what looks at
 // values before it computes floats that may be anything, and of distributions such as reach what these refuse.

@@ -50,6 +50,7 @@ struct Referee::Impl final : NodeMachine {
   std::optional<LenzRandom> stream;
   bool sizes_open = false;     // a size that only the run knows may be another
   bool refusals_open = false;  // as Reference has it
+  size_t lines = 0;            // printed while no truth was uncertain
   bool undecided = false;      // a predicate of control flow is open: whatever follows may be otherwise
 
   std::optional<uint64_t> noise;
@@ -101,6 +102,7 @@ struct Referee::Impl final : NodeMachine {
     refusals_open = refusals_open || open;
     return truth_of(condition);
   }
+  void prints() override { lines += undecided ? 0 : 1; }
   // Also what is handed on as it is, or was made before the last truth was asked for.
   void chosen(std::span<const RunValue> results) override {
     if (FlowContext in = context(); undecided) mark_unknown(in, results);
@@ -187,16 +189,6 @@ struct Referee::Impl final : NodeMachine {
       if (loose(t)) store.loosen_zeros(t);
     for (const at::Tensor& t : written) shared.written(store, t);
     return out;
-  }
-
-  static std::vector<at::Tensor> written_by(const Call& call) {
-    std::vector<at::Tensor> written;
-    for (size_t i = 0; i < call.args.size(); ++i)
-      if (writes_operand(*call.op, call.args, i))
-        for_each_value(call.args[i], [&](ValueId v) {
-          std::ranges::copy(leaves({&call.values[v], 1}), std::back_inserter(written));
-        });
-    return written;
   }
 
   // Whether a number among the arguments may be another, and no rule asks by how much: primitives' alone do. A variant
@@ -585,6 +577,7 @@ Reference Referee::run_within_memory(const Graph& graph, std::span<const RunValu
   r.excused.assign(run.excused.begin(), run.excused.end());
   r.sizes_open = run.sizes_open || run.undecided;
   r.refusals_open = run.refusals_open || run.undecided;
+  if (run.undecided) r.lines_certain = run.lines;
   r.zero_signs_open = run.store.loosened();
   r.choices = run.store.choices();
   const Type nothing{};

@@ -48,6 +48,7 @@ struct Reference {
   std::vector<std::string> unbounded;  // ops that no rule bounds; what hangs on their errors has an infinite one
   bool sizes_open = false;             // what decides sizes that only the run knows was uncertain
   bool refusals_open = false;          // what a row refuses by may have been another: a divisor, an index
+  size_t lines_certain = SIZE_MAX;     // behind so many lines a truth that was uncertain decided what is printed
   bool zero_signs_open = false;        // there was a zero that may have either sign
   std::shared_ptr<const Choices> choices;
 };
