@@ -52,6 +52,11 @@ Propagated by_slopes_of_moduli(const ScalarRow& row, const std::complex<double>*
   return std::isfinite(error) ? Propagated{error, false} : kUnknown;
 }
 
+// Equal infinities are not apart, so that the other part decides.
+double apart(std::complex<double> a, std::complex<double> b) {
+  auto parts = [](double x, double y) { return x == y ? 0 : std::fabs(x - y); };
+  return std::hypot(parts(a.real(), b.real()), parts(a.imag(), b.imag()));
+}
 }  // namespace
 
 Propagated complex_rule(const ScalarRow& row, std::span<const Uncertain> operands) {
@@ -84,8 +89,7 @@ Propagated complex_rule(const ScalarRow& row, std::span<const Uncertain> operand
       return {std::abs(z[1] - z[2]) + std::max(e[1], e[2]), true};
     case ErrorRule::predicate:
       switch (row.error.jump) {
-        case Jump::where_equal:
-          return std::abs(z[0] - z[1]) <= e[0] + e[1] ? Propagated{1, true} : Propagated{0, false};
+        case Jump::where_equal: return apart(z[0], z[1]) <= e[0] + e[1] ? Propagated{1, true} : Propagated{0, false};
         case Jump::at_zero:
           for (size_t i = 0; i < operands.size(); ++i)
             if (e[i] > 0 && std::abs(z[i]) <= e[i]) return {1, true};

@@ -177,6 +177,19 @@ TEST(ErrorPropagation, complex_sigmoids_far_to_the_left_keep_their_slope) {
   }
 }
 
+TEST(ErrorPropagation, beside_equal_infinities_the_other_parts_are_compared) {
+  constexpr double kInf = std::numeric_limits<double>::infinity();
+  auto uncertain = [](double real, double other) {
+    const Uncertain operands[] = {{ScalarValue(std::complex<double>(real, kInf)), 1e-9},
+                                  {ScalarValue(std::complex<double>(0.5, other)), 0}};
+    return propagate_error(*find_scalar("eq"), Dtype::c128, operands).ambiguous;
+  };
+  EXPECT_TRUE(uncertain(0.5, kInf));
+  EXPECT_FALSE(uncertain(0.6, kInf));
+  EXPECT_FALSE(uncertain(0.5, -kInf));
+  EXPECT_FALSE(uncertain(0.5, 2));
+}
+
 TEST(ErrorPropagation, bounds_hold_for_complex_rows) {
   Draw draw;
   int finite = 0, all = 0;
