@@ -47,7 +47,7 @@ std::string python_of(const Case& c, const std::string& name) {
 
 namespace {
 // Whether running the case as it is, with nothing of ours, kills the process, or takes so long that what runs it a few
-// times gives no answer. With each kind of values that properties ask for.
+// times gives no answer. With each kind of values that properties ask for, and at sizes that they bind anew.
 bool eager_dies(const Case& c) {
   bool dies = false;
   oracle::WorkerCalls calls;
@@ -62,6 +62,14 @@ bool eager_dies(const Case& c) {
         Subject(*c.graph, setting, boxed, {}).trial().expected();
       } catch (const Error&) {  // as long as it lives
       }
+    }
+    try {
+      Subject subject(*c.graph, c.setting, boxed, {});
+      failure_at_sizes(subject, {}, oracle::various_sizes({}, *c.graph), [](oracle::Trial& trial, const auto&) {
+        trial.expected();
+        return RunAtSizes{};
+      });
+    } catch (const Error&) {
     }
     return {};
   };

@@ -24,6 +24,22 @@ TEST(Triage, WhatKillsEagerIsNoFinding) {
   EXPECT_TRUE(t.eager_dies || !t.alone);
 }
 
+// Of no elements nothing dies: at sizes that a property binds anew it does.
+TEST(Triage, WhatKillsEagerAtOtherSizesIsNoFindingEither) {
+  const auto own = [](const std::string& divisor) {
+    const Case c = parse_case(
+        "# fuzz: values=ordinary seed=0 sizes=s0=0\ngraph @g(%x: f32[s0]) where s0 in 0..8 {\n"
+        "  %a = aten.full([s0], -9223372036854775808, dtype=i64)\n"
+        "  %b = aten.full([s0], " +
+        divisor +
+        ", dtype=i64)\n"
+        "  %y = aten.lcm(%a, %b)\n  return %y, %x\n}\n");
+    return is_eagers_own_death(c, {"rebound", "rebound", "SIGFPE", "the process died: SIGFPE"});
+  };
+  EXPECT_TRUE(own("7"));
+  EXPECT_FALSE(own("0"));
+}
+
 // A gradient of a weight is a convolution by what came out, here of an image one element deep by a deeper kernel: there
 // eager's tiles read beyond the image, which kills now and then.
 TEST(Triage, WhatADefinitionHasEagerReadBeyondIsNoFinding) {
