@@ -90,7 +90,10 @@ void products(RowSink& t) {
     $none = not equal(result_shape(), [size(%mat, 0)])
     if is_constant(numel(%mat)) or not is_finite($alpha) { $none = $none or numel(%mat) == 0 }
     if $none {
-      return aten.mul(%self, aten.scalar_tensor($beta, dtype=dtype(%self), device=device(%self)))
+      if without_imaginary($beta) == 0 { return aten.zeros_like(%self) }
+      %x = %self
+      )" LENZ_UNLESS_BETA_IS_0 R"(
+      return aten.mul(%x, aten.scalar_tensor($beta, dtype=dtype(%x), device=device(%x)))
     }
     %y = aten.mv(%mat, %vec)
     $whole = is_integral(dtype(%y))
