@@ -143,12 +143,18 @@ bool Subject::passed_keeps_bits(oracle::Trial& trial) {
   return *of.keeps_bits;
 }
 
+namespace {
+// Of a loop: part of a case by itself, its bound may be any number, and eager would go on for minutes.
+constexpr uint64_t kRounds = 1 << 12;
+}  // namespace
+
 oracle::ExecuteOptions Subject::execute_options() const {
   oracle::ExecuteOptions options;
   options.memory_limit = uint64_t{1} << 30;
   options.ambient_seed = setting_.seed;
   options.folder = setting_.folder;
   options.guard = true;
+  options.loop_limit = kRounds;
   return options;
 }
 
@@ -212,7 +218,7 @@ BuildOptions Subject::build_options(int threads, bool products_outside) const {
     options.cache = scratch_;
   }
   options.executable.load_constant = oracle::constants_in(setting_.folder);
-  options.executable.while_limit = oracle::ExecuteOptions().loop_limit;
+  options.executable.while_limit = kRounds;
   return options;
 }
 
@@ -350,6 +356,7 @@ std::optional<Failure> failure_at_sizes(Subject& subject, std::string_view prope
     oracle::ExecuteOptions options;
     options.ambient_seed = subject.setting().seed;
     options.guard = true;
+    options.loop_limit = kRounds;
     oracle::Trial trial(graph, subject.boxed(), source, at, options);
     const RunAtSizes one = run(trial, at);
     const auto mismatch = one.program ? wrong(trial, *one.program, one.got) : std::nullopt;

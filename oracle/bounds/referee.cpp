@@ -146,21 +146,27 @@ struct Referee::Impl final : NodeMachine {
   // A kernel of float64 may lay its results in another way than the one of the graph's dtype, on whose strides the
   // views behind it count.
   void lay_as_claimed(const Graph& graph, const Node& node, const Call& call, const SymValues& symbols, Outcome& out) {
-    if (out.raised) return;
-    for (size_t i = 0; i < node.result_count && i < out.results.size(); ++i) {
-      const Type& claimed = graph.type(node.result(i));
-      if (!claimed.is_tensor() || !out.results[i] || !out.results[i]->value.isTensor()) continue;
-      at::Tensor made = out.results[i]->value.toTensor();
-      bool elsewhere = false, known = evaluate(claimed.offset, symbols).has_value();
-      for (int64_t d = 0; d < made.dim() && made.numel() > 0; ++d) {
-        auto stride = evaluate(claimed.strides()[static_cast<size_t>(d)], symbols);
-        known = known && stride.has_value();
-        elsewhere = elsewhere || (made.size(d) > 1 && stride != made.stride(d));
-      }
-      for (const at::Tensor& operand : leaves(call.values))
-        elsewhere = elsewhere && !operand.is_alias_of(made);  // a view lies where it lies
-      if (elsewhere && known) out.results[i] = placed(out.results[i], claimed, symbols);
+    for (uint16_t i = 0; !out.raised && i < node.result_count && i < out.results.size(); ++i)
+      out.results[i] = laid_as(graph.type(node.result(i)), out.results[i], call, symbols);
+  }
+  RunValue laid_as(const Type& claimed, const RunValue& result, const Call& call, const SymValues& symbols) {
+    if (result && result->value.isTensorList() && claimed.kind == TypeKind::list) {
+      std::vector<RunValue> items;
+      for (const Type* type : claimed.elements())
+        items.push_back(laid_as(*type, element(result, static_cast<int64_t>(items.size())), call, symbols));
+      return list_of(items);
     }
+    if (!claimed.is_tensor() || !result || !result->value.isTensor()) return result;
+    const at::Tensor& made = result->value.toTensor();
+    bool elsewhere = false, known = evaluate(claimed.offset, symbols).has_value();
+    for (int64_t d = 0; d < made.dim() && made.numel() > 0; ++d) {
+      auto stride = evaluate(claimed.strides()[static_cast<size_t>(d)], symbols);
+      known = known && stride.has_value();
+      elsewhere = elsewhere || (made.size(d) > 1 && stride != made.stride(d));
+    }
+    for (const at::Tensor& operand : leaves(call.values))
+      elsewhere = elsewhere && !operand.is_alias_of(made);  // a view lies where it lies
+    return elsewhere && known ? placed(result, claimed, symbols) : result;
   }
 
   Outcome run_call(const Call& call, std::vector<Dtype>& dtypes) {
