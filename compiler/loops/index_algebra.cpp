@@ -104,6 +104,25 @@ std::optional<LinearForm> IndexSpace::linear(Dim index) const {
   return form;
 }
 
+// floor(a / by) by a smaller divisor, where what it has in common with some terms is more than all others add up to.
+static Dim without_lesser(const DimParts& sum, int64_t by, const Facts& facts) {
+  Dim all = sum.constant;
+  for (size_t i = 0; i < sum.operands.size(); ++i) all += sum.operands[i] * Dim(sum.coefficients[i]);
+  for (const int64_t coefficient : sum.coefficients) {
+    const int64_t common = std::gcd(coefficient, by);
+    if (coefficient == 0 || common == 1) continue;
+    Dim multiples = sum.constant / common, lesser = sum.constant % common;
+    for (size_t i = 0; i < sum.operands.size(); ++i) {
+      const int64_t c = sum.coefficients[i];
+      (c % common == 0 ? multiples : lesser) += sum.operands[i] * Dim(c % common == 0 ? c / common : c);
+    }
+    const Range range = facts.range(lesser);
+    if (range.low && range.high && *range.low >= 0 && *range.high < common)
+      return floor_div(multiples, Dim(by / common));
+  }
+  return floor_div(all, Dim(by));
+}
+
 // floor(a / b). A quotient inside becomes one with the one outside: (x//m + c)//b = (x + c*m)//(b*m), unless that
 // divisor, multiplied out, is not seen to be positive any more.
 Dim IndexSpace::quotient(Dim a, Dim b) const {
@@ -120,13 +139,15 @@ Dim IndexSpace::quotient(Dim a, Dim b) const {
   // Coefficients from 0 to b - 1 stay inside: then equal quotients look alike.
   const int64_t by = b.constant();
   auto outside = [&](int64_t n) { return n / by - (n % by < 0 ? 1 : 0); };
-  Dim rest = sum.constant - outside(sum.constant) * by, whole = outside(sum.constant);
+  DimParts rest = sum;
+  Dim whole = outside(sum.constant);
+  rest.constant -= outside(sum.constant) * by;
   for (size_t i = 0; i < sum.operands.size(); ++i) {
     const int64_t q = outside(sum.coefficients[i]);
-    rest += sum.operands[i] * Dim(sum.coefficients[i] - q * by);
+    rest.coefficients[i] -= q * by;
     whole += sum.operands[i] * Dim(q);
   }
-  return floor_div(rest, b) + whole;
+  return without_lesser(rest, by, facts_) + whole;
 }
 
 // Without remainders, and without quotients of quotients: the digits of a number cancel where they are added up.

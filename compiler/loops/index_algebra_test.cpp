@@ -203,6 +203,20 @@ TEST(IndexAlgebra, DigitsOfANumber) {
   EXPECT_FALSE(s.injective({{Dim(0), Dim(0), mod(x, 4096)}}, {&wrong, 1}));
 }
 
+// Of a number that begins elsewhere: what stands beside a quotient is in it too.
+TEST(IndexAlgebra, DigitsOfANumberThatBeginsElsewhere) {
+  Fixture f;
+  IndexSpace s = f.space({{"t", "14"}, {"i", "4"}});
+  const std::vector<Dim> index = f.dims({"(i + t*4 + 8)//32", "(t + i//4 + 2) % 8", "i % 4"});
+  DimVec shape;
+  for (const Dim size : f.dims({"2", "8", "4"})) shape.push_back(size);
+  const DimVec strides = contiguous_strides(shape);
+  Dim address = 0;
+  for (size_t d = 0; d < index.size(); ++d) address += index[d] * strides[d];
+  EXPECT_EQ(s.simplify(address), f.dim("t*4 + i + 8")) << to_string(address);
+  EXPECT_TRUE(s.injective(index, {&strides, 1}));
+}
+
 // The two innermost dims as one number, which is linear, where all four as one are a product of open sizes.
 TEST(IndexAlgebra, TheInnermostDimsAsOneNumber) {
   Fixture f;
