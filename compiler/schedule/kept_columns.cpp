@@ -12,6 +12,9 @@ using loops::Nest;
 namespace {
 constexpr int64_t kFewest = 64;  // columns of a tile: where rows lie far apart, what finds their pages is kept, too
 constexpr int64_t kLeastColumns = 256;  // of all: tiles for more cores than most have
+// Of those behind a buffer: what was walked long before is not walked again while it is near. Results that are made of
+// several, made of several in turn, have as many as there are paths.
+constexpr size_t kMostWalks = 16;
 }  // namespace
 
 bool columns_stay(Dim rows, size_t row_axes, Dim columns, int64_t item_bytes) {
@@ -33,8 +36,12 @@ std::unordered_set<const Nest*> walked_again(const loops::Program& program) {
     Dim points = 1;
     for (const loops::Axis& a : nest->axes) points *= a.extent;
     std::vector<Walk> given;
+    const auto add = [&](const Walk& walk) {
+      if (given.size() < kMostWalks && std::ranges::find(given, walk.nest, &Walk::nest) == given.end())
+        given.push_back(walk);
+    };
     for (const loops::Instr& i : nest->body) {
-      if (i.kind == InstrKind::reduce && (given.empty() || given.back().nest != nest)) given.push_back({nest, points});
+      if (i.kind == InstrKind::reduce) add({nest, points});
       if (i.kind != InstrKind::load) continue;
       const auto walks = of_results.find(i.buffer);
       if (walks == of_results.end()) continue;
@@ -42,7 +49,7 @@ std::unordered_set<const Nest*> walked_again(const loops::Program& program) {
           nest->axes, [&](const loops::Axis& a) { return std::ranges::find(i.index, a.symbol) != i.index.end(); });
       for (const Walk& w : walks->second)
         if (one_each)
-          given.push_back(w);
+          add(w);
         else if (w.points == points)
           found.insert(w.nest);
     }

@@ -2,6 +2,10 @@
 // lanes along what is contiguous.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <new>
+#include <string>
 
 #include "compiler/driver/compile.h"
 #include "compiler/graph/text.h"
@@ -120,6 +124,38 @@ graph @g(%x: f32[s0, s1, s2, s3]) where s0 in 2..64, s1 in 2..512, s2 in 2..512,
           ASSERT_NEAR(got.outputs[0].tensor.at(i).real(), wanted.outputs[0].tensor.at(i).real(), 1e-5) << i;
       }
   }
+}
+
+// Each cell of a table is made of three before it: as many paths lead through 14 x 14 of them as memory has bytes.
+TEST(KeptColumns, TablesOfResultsTakeNoMoreMemoryThanCells) {
+#if defined(LENZ_ADDRESS_SANITIZER)
+  GTEST_SKIP() << "the sanitizer needs its address space";
+#endif
+  constexpr int kCells = 14;
+  std::string text = "graph @table(%x: f32[4]) {\n";
+  auto cell = [](int i, int k) {
+    return i < 0 || k < 0 ? std::string("%x") : "%c" + std::to_string(i) + "_" + std::to_string(k);
+  };
+  for (int i = 0; i < kCells; ++i)
+    for (int k = 0; k < kCells; ++k) {
+      const std::string own = cell(i, k).substr(1);
+      text += "  %s" + own + " = aten.stack([" + cell(i - 1, k - 1) + ", " + cell(i - 1, k) + ", " + cell(i, k - 1) +
+              "])\n  %m" + own + " = aten.logsumexp(%s" + own + ", [0])\n  " + cell(i, k) + " = aten.add(%m" + own +
+              ", %x)\n";
+    }
+  text += "  return " + cell(kCells - 1, kCells - 1) + "\n}\n";
+  loops::Program program = to_loops(*parse_graph(text, op_table()));
+  rlimit before{};
+  getrlimit(RLIMIT_AS, &before);
+  rlimit some = before;
+  some.rlim_cur = rlim_t{4} << 30;
+  setrlimit(RLIMIT_AS, &some);
+  try {
+    schedule(std::move(program), cpu_target("avx512", 2));
+  } catch (const std::bad_alloc&) {
+    ADD_FAILURE() << "it takes more than that";
+  }
+  setrlimit(RLIMIT_AS, &before);
 }
 
 }  // namespace
