@@ -210,6 +210,7 @@ KernelArguments KernelEmitter::run(std::string_view symbol) {
     for (const Store& s : std::get<Nest>(node.is).stores)
       if (const auto& far = program_.buffers[s.buffer].far; far && !far_.contains(s.buffer))
         far_[s.buffer] = dims.holds(*far);
+  if (const auto one = one_vector()) as_one_tile(*one, dims);
   if (const auto one = one_tile()) as_one_tile(*one, dims);
   all_points(dims);
   leave(KernelStatus::finished);

@@ -142,6 +142,7 @@ class KernelEmitter {
   void rest_of_turn(llvm::Value* from, llvm::Value* to, const std::function<void(llvm::Value*, llvm::Value*)>& vector);
   void rest_at_once(llvm::Value* rest, const std::function<void(uint32_t, uint32_t)>& copies);
   std::optional<OneTile> one_tile();
+  std::optional<OneTile> one_vector();
   bool limits_columns(OneTile& one);
   void as_one_tile(const OneTile& one, const DimCode& dims);
   void begin(const loops::Nest& n);
@@ -149,6 +150,7 @@ class KernelEmitter {
   void nested(const Axes& axes, size_t depth, Frame& frame, const std::function<void(Frame&)>& body);
   void in_lanes(const Frame& frame, const Body& body);
   void load_before_lanes(Frame& f);
+  static bool is_shared_arithmetic(const loops::Instr& instr, const Frame& f);
   bool may_share(loops::BufferId a, loops::BufferId b) const;
   uint32_t copies_of_a_stream() const;
   int64_t points_of_a_turn() const;  // of the axis that runs in lanes

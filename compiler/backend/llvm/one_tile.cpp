@@ -1,6 +1,6 @@
 // Kernels whose rows have open sizes are cut into tiles, of which short rows have but one. That one is written a second
 // time, with what is known where there is no other: how many vectors a row has, and which lanes its last one, is the
-// same for all rows then, and stands before them.
+// same for all rows then, and stands before them. So are kernels whose rows are no longer than a vector.
 #include <algorithm>
 #include <utility>
 
@@ -80,6 +80,40 @@ std::optional<KernelEmitter::OneTile> KernelEmitter::one_tile() {
     made.kernel.body->nodes.push_back({std::move(n)});
   }
   if (!limits_columns(made) && !all_short) return std::nullopt;
+  return made;
+}
+
+// What the kernel is where its nests' rows, of open sizes that are the same at all its points, are no longer than a
+// vector: it has no loops along them, and which lanes there are is the same for all. Nothing where there are no such
+// rows, or where they are of many sizes.
+std::optional<KernelEmitter::OneTile> KernelEmitter::one_vector() {
+  constexpr size_t kFewSizes = 3, kLongBody = 96;  // instructions, which take time to compile
+  size_t instructions = 0;
+  for (const loops::Node& node : kernel_->body->nodes) instructions += std::get<Nest>(node.is).body.size();
+  if (kernel_->axes.empty() || instructions > kLongBody) return std::nullopt;
+  OneTile made{{kernel_->name, kernel_->axes, std::make_unique<loops::Block>(), kernel_->origin}, *facts_, {}};
+  auto require = [&](const Cond& c) {
+    if (facts_->proves(c) || std::ranges::find(made.where, c) != made.where.end()) return true;
+    made.where.push_back(c);
+    return !(c.lhs.is_constant() && c.rhs.is_constant()) && made.facts.add(c);
+  };
+  std::vector<Dim> sizes;
+  for (const loops::Node& node : kernel_->body->nodes) {
+    Nest n = std::get<Nest>(node.is);
+    for (Axis& a : n.axes) {
+      if (a.lanes == 1 || a.extent.is_constant()) continue;
+      for (const std::vector<Axis>* axes : {&kernel_->axes, &std::get<Nest>(node.is).axes})
+        for (const Axis& other : *axes)
+          if (mentions(a.extent, other.symbol)) return std::nullopt;
+      if (std::ranges::any_of(n.axes, [&](const Axis& other) { return &other != &a && other.unroll == a.lanes; }))
+        return std::nullopt;  // squares
+      if (std::ranges::find(sizes, a.extent) == sizes.end()) sizes.push_back(a.extent);
+      if (!require(ge(a.extent, 1)) || !require(le(a.extent, int64_t{a.lanes}))) return std::nullopt;
+      a.unroll = 1;
+    }
+    made.kernel.body->nodes.push_back({std::move(n)});
+  }
+  if (sizes.empty() || sizes.size() > kFewSizes) return std::nullopt;
   return made;
 }
 

@@ -78,5 +78,39 @@ TEST(OneTile, HasTables) {
   expect_same(kResized, {numbers({0, 28})});
 }
 
+// Rows that are combined and written in lanes, both at each point, of one size that is open.
+const std::string kCombined = R"(loops @combined where s0 in 0..100, s1 in 0..1000 {
+  input %x: f32[s0, s1] placed
+  temp %y: f32[s0, s1] placed
+  temp %most: f32[] local
+  kernel k < s0 {
+    for reduce i < s1 lanes 16 unroll 4 {
+      %0 = load %x[k, i]
+      %1 = reduce maximum %0
+      store %most[] = %1
+    }
+    for j < s1 lanes 16 unroll 2 {
+      %0 = load %x[k, j]
+      %1 = load %most[]
+      %2 = sub.f32 %0, %1
+      store %y[k, j] = %2
+    }
+  }
+  return %y
+}
+)";
+
+TEST(OneVector, HasCodeOfItsOwn) {
+  EXPECT_GT(times("one_tile:", kCombined), 0u);
+  std::string long_rows = kCombined;
+  long_rows.replace(long_rows.find("0..1000"), 7, "17..1000");
+  EXPECT_EQ(times("one_tile:", long_rows), 0u);
+}
+
+TEST(OneVector, IsWhatLoopsAre) {
+  for (int64_t n : {0, 1, 7, 15, 16, 17, 31, 64, 65, 200}) expect_same(kCombined, {numbers({5, n})});
+  expect_same(kCombined, {numbers({0, 7})});
+}
+
 }  // namespace
 }  // namespace lenz::native
