@@ -254,6 +254,13 @@ void KernelEmitter::in_lanes(const Frame& frame, const Body& write) {
 llvm::Value* KernelEmitter::points_before_a_line(const Frame& frame) {
   const auto draws = [](const Instr& i) { return i.kind == InstrKind::draw; };
   if (std::ranges::any_of(nest_->body, draws)) return nullptr;  // they come in blocks, from the first point on
+  // What is read at fixed distances from whole vectors alone, twice in a row say, would be gathered.
+  const auto of_whole_vectors = [&](const Instr& i) {
+    if (i.kind != InstrKind::load) return false;
+    const Dim address = address_of(i.buffer, i.index);
+    return in_lanes_at(address, false).apart.empty() && !in_lanes_at(address, true).apart.empty();
+  };
+  if (std::ranges::any_of(nest_->body, of_whole_vectors)) return nullptr;
   for (const loops::Store& s : nest_->stores) {
     const auto far = far_.find(s.buffer);
     const Dtype dtype = dtype_of(s.buffer);
