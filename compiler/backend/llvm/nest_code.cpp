@@ -155,6 +155,11 @@ bool KernelEmitter::is_shared_arithmetic(const Instr& instr, const Frame& f) {
 constexpr uint32_t kFewInTurn = 4;  // vectors, the rest of which may go one by one
 
 int64_t KernelEmitter::points_of_a_turn() const { return int64_t{lanes_} * lane_axis_->unroll; }
+// Whether there are open points, and never more, nor many fewer.
+bool KernelEmitter::in_one_turn() const {
+  return in_one_turn_ && !lane_axis_->extent.is_constant() &&
+         facts_->proves(le(lane_axis_->extent, points_of_a_turn()));
+}
 // Whether there may be enough points for what is unrolled.
 bool KernelEmitter::turns_whole() const {
   return !lane_axis_->extent.is_constant() || lane_axis_->extent.constant() >= points_of_a_turn();
@@ -211,8 +216,14 @@ void KernelEmitter::in_lanes(const Frame& frame, const Body& write) {
   auto one_by_one = [&](llvm::Value* from, llvm::Value* to) {
     loop(from, to, lanes_, [&](llvm::Value* at) { one_at(at, to); });
   };
-  if (!lane_axis_->extent.is_constant() && turn == lanes_ && facts_->proves(le(lane_axis_->extent, lanes_)))
-    return one_at(first, count);
+  if (in_one_turn()) {
+    std::vector<Frame> frames;
+    for (int64_t u = 0; u < lane_axis_->unroll; ++u) {
+      frames.push_back(vector_at(first, u));
+      if (!facts_->proves(ge(lane_axis_->extent, (u + 1) * lanes_))) only_below(frames.back(), count);
+    }
+    return body(frames);
+  }
   if (before) {
     first = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, before, count);
     one_by_one(b_.getInt64(0), first);
