@@ -28,6 +28,7 @@ void KernelEmitter::begin(const Nest& n) {
   lanes_ = lane_axis_ ? static_cast<int>(lane_axis_->lanes) : 1;
   points_.emplace(points_of(n));
   at_points_.clear();
+  along_lanes_.reset();  // by facts that hold in one way to write the kernel
   narrow_.emplace(b_, target_, 1, shares_rows_);
   wide_.emplace(b_, target_, lanes_, shares_rows_);
   find_levels();

@@ -174,6 +174,7 @@ void KernelEmitter::as_one_tile(const OneTile& one, const DimCode& dims) {
   auto also = [&](llvm::Value* v) { is_one = is_one ? b_.CreateAnd(is_one, v) : v; };
   for (const Cond& c : one.where) also(outside.holds(c));
   for (const auto& [id, far] : far_) also(b_.CreateNot(far));
+  if (!is_one) is_one = b_.getTrue();  // they are known to be
   const auto* kernel = kernel_;
   const auto* facts = facts_;
   const auto far = far_;
