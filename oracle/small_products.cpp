@@ -11,8 +11,8 @@
 namespace lenz::oracle {
 
 namespace {
-constexpr int64_t kBlock = 16;                                // columns whose sums registers hold
-constexpr int64_t kFewTerms = 8, kMultiplications = 1 << 14;  // of one product, or of all of them
+constexpr int64_t kBlock = 16;                                    // columns whose sums registers hold
+constexpr int64_t kOfEach = 1 << 10, kMultiplications = 1 << 14;  // of one product of many, of all
 
 // Where elements lie: how far the next batch, row and column are.
 struct Lies {
@@ -132,8 +132,9 @@ std::optional<at::Tensor> small_product(const at::Tensor& left, const at::Tensor
   at::DimVector sizes(left.sizes());
   sizes.back() = columns;
   const int64_t elements = c10::multiply_integers(sizes);
-  const bool few = left.dim() == 3 && std::max({terms, columns, left.size(-2)}) <= kFewTerms;
-  if (elements == 0 || terms == 0 || !(few || elements * terms <= kMultiplications)) return std::nullopt;
+  if (elements == 0) return std::nullopt;
+  const bool few = left.dim() == 3 && elements / left.size(0) * terms <= kOfEach;
+  if (terms == 0 || !(few || elements * terms <= kMultiplications)) return std::nullopt;
   if (addend && (addend->scalar_type() != dtype || !at::is_expandable_to(addend->sizes(), sizes))) return std::nullopt;
   return dtype == at::kFloat ? multiplied<float>(left, right, addend, sizes)
                              : multiplied<double>(left, right, addend, sizes);

@@ -23,7 +23,7 @@ void expect_same(const at::Tensor& left, const at::Tensor& right) {
 
 TEST(SmallProducts, AreTheSameHoweverFactorsLie) {
   for (const at::ScalarType dtype : {at::kFloat, at::kDouble})
-    for (int64_t terms : {1, 3, 8})
+    for (int64_t terms : {1, 3, 8, 25})
       for (int64_t columns : {1, 4, 7, 8})
         for (bool turned : {false, true}) {
           auto factors = [&](int64_t batches, int64_t rows, int64_t of) {
