@@ -1,6 +1,6 @@
-// Searches among sorted elements whose number is open, by loops of our own: many at a time, step by step, where libtorch
-// makes one after another and waits for each of its branches.
-// Only .cpp files of this room include it. Thread-safety: pure functions.
+// Searches among sorted elements whose number is open, by loops of our own: many at a time, step by step, where
+// libtorch makes one after another and waits for each of its branches. Only .cpp files of this room include it.
+// Thread-safety: pure functions.
 #pragma once
 
 #include <ATen/core/Tensor.h>
