@@ -9,6 +9,8 @@
 #include "oracle/host_processor.h"
 #include "oracle/library_products.h"
 #include "oracle/narrow_products.h"
+#include "oracle/searches.h"
+#include "oracle/small_products.h"
 
 namespace lenz::oracle {
 
@@ -99,7 +101,7 @@ std::optional<at::Tensor> volume_convolved(const loops::Extern& node, std::span<
   return at::mkldnn_convolution(x, w, bias, padding, stride, dilation, 1);
 }
 
-// A product that another of libtorch's libraries computes in less time than the op.
+// A product that our own loops, or another of libtorch's libraries, compute in less time than the op.
 std::optional<at::Tensor> multiplied(const loops::Extern& node, std::span<const RunValue> values) {
   const std::string& name = node.op->full_name;
   const bool added = name == "aten.addmm" || name == "aten.baddbmm";  // op name: of products, as libtorch computes them
@@ -108,8 +110,20 @@ std::optional<at::Tensor> multiplied(const loops::Extern& node, std::span<const 
   auto once = [&](size_t i) { return node.args[i].kind == ArgKind::integer && node.args[i].dim().is(1); };
   if (added && !(once(3) && once(4))) return std::nullopt;  // beta, alpha
   auto tensor = [&](size_t i) -> const at::Tensor& { return values[node.args[i].value()]->value.toTensor(); };
-  if (!takes_less_by_onednn(tensor(first), tensor(first + 1))) return std::nullopt;
-  return product_by_onednn(tensor(first), tensor(first + 1), added ? std::optional(tensor(0)) : std::nullopt);
+  const std::optional<at::Tensor> addend = added ? std::optional(tensor(0)) : std::nullopt;
+  if (auto small = small_product(tensor(first), tensor(first + 1), addend)) return small;
+  if (!has_slow_products() || !takes_less_by_onednn(tensor(first), tensor(first + 1))) return std::nullopt;
+  return product_by_onednn(tensor(first), tensor(first + 1), addend);
+}
+
+// A search that our own loops make in less time than the op.
+std::optional<at::Tensor> looked_up(const loops::Extern& node, std::span<const RunValue> values) {
+  constexpr size_t kNarrow = 2, kRight = 3, kSide = 4, kSorter = 5;
+  if (!node.args[kSorter].is_none()) return std::nullopt;
+  auto tensor = [&](size_t i) -> const at::Tensor& { return values[node.args[i].value()]->value.toTensor(); };
+  std::optional<std::string_view> side;
+  if (!node.args[kSide].is_none()) side = node.args[kSide].string();
+  return searched(tensor(0), tensor(1), node.args[kNarrow].boolean(), node.args[kRight].boolean(), side);
 }
 
 // A number that only the run knows lies in a buffer, and ATen's op takes a number.
@@ -134,8 +148,10 @@ Outcome outcome_as_given(const loops::Extern& node, Boxed& boxed, std::span<cons
   std::optional<at::Tensor> otherwise;
   if (node.op->full_name == "aten.convolution")  // op name: libtorch has another kernel for it
     boxed.within([&] { otherwise = allocated([&] { return volume_convolved(node, values, symbols); }); });
-  else if (has_slow_products() && node.op->has(Trait::contraction))
+  else if (node.op->has(Trait::contraction))
     boxed.within([&] { otherwise = allocated([&] { return multiplied(node, values); }); });
+  else if (node.op->full_name == "aten.searchsorted.Tensor")  // op name: libtorch makes one search at a time
+    boxed.within([&] { otherwise = allocated([&] { return looked_up(node, values); }); });
   if (otherwise) {
     Outcome out;
     out.results.push_back(hold(std::move(*otherwise)));

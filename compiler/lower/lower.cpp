@@ -330,7 +330,7 @@ bool Lowering::runs_outside(const Node& node) const {
 // operands.
 bool Lowering::is_small_product(const Node& node, const OpDef& row) const {
   // Of few rows the other factor is read, and may have to be turned, for little work: but once for many steps.
-  constexpr int64_t kMultiplications = 1 << 18, kOfFewRows = 1 << 14, kManyRows = 8, kVector = 16;
+  constexpr int64_t kMultiplications = 1 << 18, kOfFewRows = 1 << 14, kTiny = 1 << 9, kManyRows = 8, kVector = 16;
   constexpr size_t kOften = 8;
   constexpr int64_t kFewTerms = 8, kSomeTerms = 16, kWide = 32, kVeryWide = 128;
   if (row.lowering.body.find(" as matmul ") == std::string::npos) return false;
@@ -349,10 +349,16 @@ bool Lowering::is_small_product(const Node& node, const OpDef& row) const {
   auto few = [&] {
     return !more_than(terms, kFewTerms) || (!more_than(terms, kSomeTerms) && more_than(columns, kWide - 1));
   };
-  auto narrow = [&] { return !more_than(columns, kVeryWide) || !more_than(all, kMultiplications); };
+  // One of complex numbers is four, of parts that lie side by side.
+  const int64_t much = is_complex(made.dtype) ? kMultiplications / 8 : kMultiplications;
+  auto narrow = [&] {
+    if (is_complex(made.dtype)) return !more_than(columns, kVector);
+    return !more_than(columns, kVeryWide) || !more_than(all, kMultiplications);
+  };
+  if (item_size(made.dtype) >= 4 && !more_than(all * terms, kTiny)) return true;
   if (many_in_all && item_size(made.dtype) >= 4 && few() && narrow()) return true;
   const bool enough = many || products_by(operands.back()) >= kOften;
-  return more_than(columns, kVector - 1) && !more_than(all * terms, enough ? kMultiplications : kOfFewRows);
+  return more_than(columns, kVector - 1) && !more_than(all * terms, enough ? much : kOfFewRows);
 }
 
 // Whether a convolution takes each result from one channel by a few weights, and makes few of each: a host that has its

@@ -64,12 +64,15 @@ void collapse(const loops::Program& program, loops::Nest& nest, size_t k, Dim sy
   Replacement with(program.context->syms);
   with.set(outer.symbol, floor_div(symbol, inner.extent));
   with.set(inner.symbol, mod(symbol, inner.extent));
+  // What is told of both axes is told by ranges, which no longer see through quotients.
+  loops::IndexSpace apart(program.context->syms, program.assumptions.known());
+  for (const Axis& a : nest.axes) apart.add_axis(a.symbol, a.extent);
   loops::IndexSpace space(program.context->syms, program.assumptions.known());
   nest.axes.erase(nest.axes.begin() + static_cast<ptrdiff_t>(k));
   nest.axes[k] = {symbol, outer.extent * inner.extent, outer.kind};
   for (const Axis& a : nest.axes) space.add_axis(a.symbol, a.extent);
   auto replace = [&](DimVec& index) {
-    for (Dim& d : index) d = space.simplify(with(d));
+    for (Dim& d : index) d = space.simplify(with(apart.simplify(d)));
   };
   for (loops::Instr& i : nest.body) replace(i.index);
   for (loops::Store& s : nest.stores) replace(s.index);

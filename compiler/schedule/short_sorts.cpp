@@ -153,8 +153,9 @@ void choose_places(loops::Program& program, Sort& sort, const std::unordered_map
   const Dim count = std::ssize(kept);
   const Facts& known = program.assumptions.known();
   const Dim length = program.buffers[sort.keys].type.sizes[sort.dim];
+  // Of open lengths most have more places than these.
   if (kept.empty() || kept.size() > kFewPlaces || (first && *first <= std::ssize(kept)) ||
-      !known.proves(lt(count, length)))
+      known.proves(le(length, count)))
     return;
   for (Dim place : kept)
     if (!known.proves(le(0, place)) || !known.proves(lt(place, length))) return;

@@ -106,6 +106,27 @@ TEST(ShortSorts, LeaveWhatAnOutputShowsMoreOf) {
   EXPECT_THAT(loops::print(program), testing::Not(testing::HasSubstr(" at ")));
 }
 
+// Of lengths that may be few, too: the last of each column and the one in the middle may be one.
+TEST(ShortSorts, GiveWhatIsReadAtPlacesOfAnyLength) {
+  std::string text = middle("s0", "");
+  text.replace(text.find("9..99"), 5, "1..99");
+  for (int64_t n : {1, 2, 7}) {
+    loops::Program program = loops::parse_program(text, op_table());
+    loops::Tensor x(Dtype::f32, {n, 3});
+    for (int64_t i = 0; i < x.numel(); ++i) x.put(i, ScalarValue(static_cast<double>(i * 37 % 23)));
+    const std::vector<loops::InputValue> inputs{n, x};
+    const loops::Results before = loops::interpret(program, inputs);
+    shorten_sorts(program);
+    EXPECT_THAT(loops::print(program), testing::HasSubstr("%v: f32[2, 3]"));
+    loops::require_valid(program, "the test");
+    const loops::Results after = loops::interpret(program, inputs);
+    for (int64_t i = 0; i < 3; ++i) {
+      EXPECT_EQ(before.outputs[0].tensor.at(i).real(), after.outputs[0].tensor.at(i).real());
+      EXPECT_EQ(before.outputs[1].tensor.at(i).integer(), after.outputs[1].tensor.at(i).integer());
+    }
+  }
+}
+
 // A place that may not be there is no place of a sort's.
 TEST(ShortSorts, HavePlacesInsideTheKeys) {
   const std::string text =

@@ -1,6 +1,7 @@
 // Complex arithmetic and functions: through Wide, in which the formulas' cancellations don't reach the result.
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include "compiler/backend/llvm/families.h"
 #include "compiler/backend/llvm/wide.h"
@@ -255,7 +256,17 @@ Complex sqrt_of(Complex z) {
 }
 Complex rsqrt_of(Complex z) { return reciprocal(sqrt_of(z)); }
 
+// By small whole numbers, which are products, as eager has them.
+std::optional<Complex> by_products(Complex a, Complex b) {
+  const auto exponent = b.re.code->known(b.re), turn = b.im.code->known(b.im);
+  if (!exponent || turn != 0.0) return {};
+  if (*exponent == 1) return a;
+  if (*exponent == 2) return a * a;
+  if (*exponent == 3) return a * a * a;
+  return {};
+}
 Complex pow_of(Complex a, Complex b) {
+  if (const auto product = by_products(a, b)) return *product;
   // The product of both may overflow where the power is nothing but a zero: it is taken so much smaller first.
   constexpr double kSpare = 0x1p12;
   const Pair l = log_pair(a), whole = widened(b), y{whole.re * (1 / kSpare), whole.im * (1 / kSpare)};

@@ -86,5 +86,24 @@ TEST(FarResults, RowsHaveTheSameSums) {
   for (int64_t i = 0; i < 7; ++i) EXPECT_EQ(sums[0].at(i).real(), sums[1].at(i).real()) << i;
 }
 
+// What is read twice in a row is read as vectors, and put where it belongs: not by its lanes' own addresses because
+// results might begin a line elsewhere.
+TEST(FarResults, LeaveWhatWholeVectorsRead) {
+  const loops::Program program = loops::parse_program(R"(loops @far where s0 in 1..1000, s1 in 100..1000 {
+  input %x: f32[s0, s1] placed
+  temp %y: f32[s0, s1*2] placed far where 40 <= s0*s0
+  kernel k0 < s0 {
+    for i0 < s1*2 lanes 16 {
+      %0 = load %x[k0, i0//2]
+      store %y[k0, i0] = %0
+    }
+  }
+  return %y
+})",
+                                                      op_table());
+  const std::string code = kernels_as_text(program, find_target("avx512"), false);
+  EXPECT_EQ(code.find("masked.gather"), std::string::npos) << code;
+}
+
 }  // namespace
 }  // namespace lenz::native

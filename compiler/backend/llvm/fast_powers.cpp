@@ -25,8 +25,8 @@ V sigmoid_by(PowerOf power_of, double none_below, double far_below, V x) {
 }
 
 V tanh_by(PowerOf power_of, std::span<const double> near_terms, double far_from, V x) {
-  const V size = abs(x), square = x * x;
-  const V near = fma(size * square, polynomial(square, near_terms), size);
+  const V size = abs(x), some = for_powers(size), square = some * some;
+  const V near = fma(some * square, polynomial(square, near_terms), size);
   // 1 - 2 / (e^2x + 1), with the digits that the division and the sum round away.
   const V twice = size + size;
   const Power p = power_of(select(from(x, far_from) < twice, far_from, twice));

@@ -117,7 +117,7 @@ V erf(V x) {
     exponent = high * kShort + (low * kShort + (size * (kFirst - kShort) + exponent));
   }
   const V n = round_even(exponent * 1.4426950408889634), r = fma(n, -0x1.62e43p-1, exponent);
-  const V power = x.code->scale(from(x, 1), n), more = fma(r * r, polynomial(r, kTail), r);
+  const V some = for_powers(r), power = x.code->scale(from(x, 1), n), more = fma(some * some, polynomial(r, kTail), r);
   return copysign(fma(-power, more, from(x, 1) - power), x);
 }
 
@@ -164,8 +164,8 @@ V wave(V x) {
       [](DoubleDouble s) { return (dd::cos(dd::sqrt(s)) - DoubleDouble(1) + s * DoubleDouble(0.5)) / (s * s); }, 0,
       0.6169, 3);
   const Angle a = angle_by_double(x);
-  const V square = a.high * a.high;
-  const V sine = a.high + fma(a.high * square, polynomial(square, kSine), a.low);
+  const V some = for_powers(a.high), square = some * some;
+  const V sine = a.high + fma(some * square, polynomial(square, kSine), a.low);
   // 1 - r^2 / 2, with what that sum loses.
   const V half = square * 0.5, most = from(x, 1) - half;
   const V lost = (from(x, 1) - most) - half;

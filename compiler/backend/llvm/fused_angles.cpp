@@ -72,8 +72,7 @@ Left steps_of(V x) {
   const Turn& turn = turn_of(x.type);
   const V sum = fma(x, turn.per_radian, turn.large), n = sum - turn.large;
   const Left usual = less_steps(x, n, bits(sum), turn);
-  const V square = n * n, near = turn.near * turn.near * square;
-  const V rare = !((square < turn.most * turn.most) & (usual.high * usual.high >= near));
+  const V rare = !((abs(n) < turn.most) & (abs(usual.high) >= abs(n) * turn.near));
   const LaneType types[] = {usual.number.type, x.type, x.type};
   const auto all = x.code->rarely(rare, {usual.number, usual.high, usual.low}, [&] {
     return x.code->apart("far_steps", x, types, [&](V far) {
@@ -96,8 +95,8 @@ struct Rest {
 };
 Rest rest_of(const Left& left) {
   const Turn& turn = turn_of(left.high.type);
-  const V square = left.high * left.high;
-  return {left.high, fma(left.high * square, polynomial(square, turn.sine), left.low),
+  const V some = for_powers(left.high), square = some * some;
+  return {left.high, fma(some * square, polynomial(square, turn.sine), left.low),
           square * polynomial(square, turn.cosine)};
 }
 struct Step {

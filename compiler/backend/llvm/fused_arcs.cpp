@@ -34,7 +34,7 @@ HalfAngle half_angle(V operand) {
                                    kLongTail = fit_odd_tail<dd::asin>(0.25, 17);
   const bool is_f64 = operand.type == LaneType::f64;
   const V size = abs(operand), far = size > 0.5;
-  const V square = select(far, fma(size, -0.5, 0.5), operand * operand);
+  const V some = for_powers(operand), square = select(far, fma(size, -0.5, 0.5), some * some);
   const Root root = is_f64 ? root_of_f64(square) : root_of_f32(square);
   const V sine = select(far, root.value, operand), rest = select(far, root.rest, 0);
   return {far, sine, fma(sine * square, polynomial(square, is_f64 ? kLongTail : kTail), rest)};

@@ -44,7 +44,8 @@ Power power_of(V x) {
   const Exponents& of = exponents_of(x.type);
   const V sum = fma(x, 1.4426950408889634, of.large), n = sum - of.large, index = bits(sum);
   // What is left is small, and the first difference exact.
-  const V high = fma(n, -of.ln2.hi, x), r = fma(n, -of.ln2.lo, high), square = r * r, tail = polynomial(r, of.tail);
+  const V high = fma(n, -of.ln2.hi, x), r = fma(n, -of.ln2.lo, high), some = for_powers(r);
+  const V square = some * some, tail = polynomial(r, of.tail);
   return {
       n, of.powers.high(index), of.powers.low(index), high, fma(square, tail, n * -of.ln2.lo), fma(square, tail, r)};
 }

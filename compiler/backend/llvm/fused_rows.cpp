@@ -58,7 +58,10 @@ const std::vector<double>& tail_of_less_one() {
       fit_doubles([](DoubleDouble r) { return (dd::expm1(r) - r) / (r * r); }, -0.3472, 0.35, 4);
   return kTail;
 }
-V less_one(V r) { return fma(r * r, polynomial(r, tail_of_less_one()), r); }
+V less_one(V r) {
+  const V some = for_powers(r);
+  return fma(some * some, polynomial(r, tail_of_less_one()), r);
+}
 
 // Times 2^more.
 V power_of(V x, double more) {
@@ -119,8 +122,8 @@ V tanh_by_quarters(V x) {
 V tanh(V x) {
   if (x.code->target().avx512) return tanh_by_quarters(x);
   static const std::vector<double> kNear = fit_odd_tail<dd::tanh>(0.3025, 5);
-  const V size = abs(x), square = x * x;
-  const V near = fma(size * square, polynomial(square, kNear), size);
+  const V size = abs(x), some = for_powers(size), square = some * some;
+  const V near = fma(some * square, polynomial(square, kNear), size);
   const V twice = at_most(size + size, 20);  // 1, from there on
   const Nearest n = nearest(twice, kLog2E);
   const V m = less_one(fma(n.number, -kLn2Low, fma(n.number, -kLn2High, twice)));
@@ -138,19 +141,21 @@ template <bool Apart>
 V hyperbolic(V x) {
   constexpr double kFar = 80;
   static const std::vector<double> kNear = fit_odd_tail<dd::sinh>(1.01, 4);
-  const V size = abs(x), inside = at_most(size, kFar);
+  const V size = abs(x), some = for_powers(size), inside = at_most(some, kFar);
   const Nearest n = nearest(inside, kLog2E);
   // e^x = 2^n (most + low)
   const V high = fma(n.number, -kLn2High, inside), r = fma(n.number, -kLn2Low, high), most = high + 1;
   const V low = fma(r * r, polynomial(r, tail_of_less_one()), fma(n.number, -kLn2Low, high - (most - 1)));
   const V grown = most + low, estimate = x.code->reciprocal_estimate(grown),
           half = as_float((n.integer << 23) + 0x3f000000);
-  const V unit = as_float(from(n.integer, 0x3f800000) - (n.integer << 23));
+  // So far out it is nothing beside what has grown, and its square no normal number.
+  const V fewer = select(n.number < 40, n.integer, 40);
+  const V unit = as_float(from(n.integer, 0x3f800000) - (fewer << 23));
   const V shrunk = fma(estimate, fma(-grown, estimate, 1), estimate) * (unit * unit);
   V value = half * (most + (Apart ? low - shrunk : low + shrunk));
   if (Apart) {
-    const V square = x * x;
-    value = select(size < 1, fma(size * square, polynomial(square, kNear), size), value);
+    const V square = some * some;
+    value = select(size < 1, fma(some * square, polynomial(square, kNear), size), value);
   }
   value = x.code->rarely(size > kFar, {value}, [&] { return std::vector<V>{power_of(at_most(size, 91), -1)}; })[0];
   return Apart ? copysign(value, x) : value;
@@ -162,7 +167,7 @@ V erfc(V x) {
   static const std::vector<double> kScaled =
       around([](DoubleDouble t) { return dd::erfcx((DoubleDouble(1) / t - DoubleDouble(1)) * DoubleDouble(2)) / t; },
              kMiddle, 0.4219, 10);
-  const V size = at_most(abs(x), 10.5);  // nothing is left there
+  const V size = at_most(for_powers(abs(x)), 10.5);  // nothing is left there
   const V below = fma(size, 0.5, 1), estimate = x.code->reciprocal_estimate(below);
   const V low = fma(size, 0.5, from(x, 1) - below);
   auto missing = [&](V t) { return fma(-low, t, fma(-below, t, 1)); };
@@ -250,7 +255,8 @@ V logaddexp(V a, V b) {
 // Half the logarithm of (1 + x) / (1 - x), with what that rounds away.
 V atanh_f32(V x) {
   static const std::vector<double> kNear = fit_odd_tail<dd::atanh>(0.2501, 5);
-  const V size = abs(x), square = x * x, near = fma(size * square, polynomial(square, kNear), size);
+  const V size = abs(x), some = for_powers(size), square = some * some,
+          near = fma(some * square, polynomial(square, kNear), size);
   const V above = size + 1, above_low = size - (above - 1), below = from(x, 1) - size;
   const V estimate = x.code->reciprocal_estimate(below), first = above * estimate;
   const V quotient = fma(fma(-first, below, above), estimate, first);
@@ -264,8 +270,9 @@ V atanh_f32(V x) {
 V asinh_f32(V x) {
   static const std::vector<double> kNear = fit_odd_tail<dd::asinh>(0.2501, 5);
   constexpr double kFar = 0x1p14;
-  const V size = abs(x), square = x * x, near = fma(size * square, polynomial(square, kNear), size);
-  const V inside = at_most(size, kFar), more = fma(inside, inside, 1),
+  const V size = abs(x), some = for_powers(size), square = some * some,
+          near = fma(some * square, polynomial(square, kNear), size);
+  const V inside = at_most(some, kFar), more = fma(inside, inside, 1),
           more_low = fma(inside, inside, from(x, 1) - more);
   const V estimate = x.code->rsqrt_estimate(more), first = more * estimate, half = estimate * 0.5;
   const V root = fma(fma(-first, first, more), half, first), root_low = (fma(-root, root, more) + more_low) * half;
@@ -316,8 +323,8 @@ V atan(V x) {
   const V t = fma(missing(first), estimate, first), rest = missing(t) * estimate;
   const V base = choose(from(x, quarter.high), from(x, eighth.high), zero);
   const V base_low = choose(from(x, quarter.low), from(x, eighth.low), zero);
-  const V square = t * t, sum = base + t, lost = t - (sum - base);
-  return copysign(sum + fma(t * square, polynomial(square, kTail), (lost + base_low) + rest), x);
+  const V some = for_powers(t), square = some * some, sum = base + t, lost = t - (sum - base);
+  return copysign(sum + fma(some * square, polynomial(square, kTail), (lost + base_low) + rest), x);
 }
 
 }  // namespace

@@ -210,7 +210,18 @@ KernelArguments KernelEmitter::run(std::string_view symbol) {
     for (const Store& s : std::get<Nest>(node.is).stores)
       if (const auto& far = program_.buffers[s.buffer].far; far && !far_.contains(s.buffer))
         far_[s.buffer] = dims.holds(*far);
-  if (const auto one = one_tile()) as_one_tile(*one, dims);
+  auto few_vectors_of = [&](const loops::Kernel& kernel, const Facts& facts, std::span<const Cond> where) {
+    for (uint32_t vectors : {1, 2})
+      if (auto few = few_vectors(kernel, facts, vectors)) {
+        few->where.insert(few->where.end(), where.begin(), where.end());
+        as_one_tile(*few, dims);
+      }
+  };
+  few_vectors_of(*kernel_, *facts_, {});
+  if (const auto one = one_tile()) {
+    few_vectors_of(one->kernel, one->facts, one->where);
+    as_one_tile(*one, dims);
+  }
   all_points(dims);
   leave(KernelStatus::finished);
   b_.SetInsertPoint(exit_);

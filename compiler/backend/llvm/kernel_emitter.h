@@ -137,11 +137,13 @@ class KernelEmitter {
     loops::Kernel kernel;
     Facts facts;
     std::vector<Cond> where;
+    bool in_one_turn;  // rows that are proved to have no more points than a turn of their lanes have about as many
   };
   static bool is_short(const loops::Nest& n);
   void rest_of_turn(llvm::Value* from, llvm::Value* to, const std::function<void(llvm::Value*, llvm::Value*)>& vector);
   void rest_at_once(llvm::Value* rest, const std::function<void(uint32_t, uint32_t)>& copies);
   std::optional<OneTile> one_tile();
+  std::optional<OneTile> few_vectors(const loops::Kernel& kernel, const Facts& facts, uint32_t vectors) const;
   bool limits_columns(OneTile& one);
   void as_one_tile(const OneTile& one, const DimCode& dims);
   void begin(const loops::Nest& n);
@@ -149,10 +151,12 @@ class KernelEmitter {
   void nested(const Axes& axes, size_t depth, Frame& frame, const std::function<void(Frame&)>& body);
   void in_lanes(const Frame& frame, const Body& body);
   void load_before_lanes(Frame& f);
+  static bool is_shared_arithmetic(const loops::Instr& instr, const Frame& f);
   bool may_share(loops::BufferId a, loops::BufferId b) const;
   uint32_t copies_of_a_stream() const;
   int64_t points_of_a_turn() const;  // of the axis that runs in lanes
   bool turns_whole() const;
+  bool in_one_turn() const;
   llvm::Value* points_before_a_line(const Frame& frame);
   Frame lanes_at(const Frame& frame, llvm::Value* base, bool whole_vectors = true);
 
@@ -322,6 +326,7 @@ class KernelEmitter {
   // Of the way to write the kernel at hand: itself, or what it is within one tile.
   const loops::Kernel* kernel_;
   const Facts* facts_;
+  bool in_one_turn_ = false;
   llvm::IRBuilder<> b_;
   llvm::Function* function_ = nullptr;
   llvm::BasicBlock* exit_ = nullptr;

@@ -28,6 +28,7 @@ void KernelEmitter::begin(const Nest& n) {
   lanes_ = lane_axis_ ? static_cast<int>(lane_axis_->lanes) : 1;
   points_.emplace(points_of(n));
   at_points_.clear();
+  along_lanes_.reset();  // by facts that hold in one way to write the kernel
   narrow_.emplace(b_, target_, 1, shares_rows_);
   wide_.emplace(b_, target_, lanes_, shares_rows_);
   find_levels();
@@ -105,38 +106,14 @@ KernelEmitter::Frame KernelEmitter::lanes_at(const Frame& frame, llvm::Value* ba
   return made;
 }
 
-// Whether what is stored to one may be read from the other by what the program says, not by where they are put.
-bool KernelEmitter::may_share(loops::BufferId a, loops::BufferId b) const {
-  auto owner = [&](loops::BufferId id) {
-    const loops::BufferId of = program_.buffers[id].view_of;
-    return of == kNone ? id : of;
-  };
-  a = owner(a), b = owner(b);
-  return a == b || (program_.buffers[a].alias && program_.buffers[a].alias == program_.buffers[b].alias);
-}
-
-// What all lanes share, and no store of the nest's changes, is read once for all of them: the optimiser does not know
-// that what is stored lies elsewhere. As many as leave registers to the rest.
-void KernelEmitter::load_before_lanes(Frame& f) {
-  constexpr int kMost = 8;
-  if (!facts_->proves(ge(lane_axis_->extent, 1))) return;
-  int loaded = 0;
-  for (Ssa i = 0; i < nest_->body.size() && loaded < kMost; ++i) {
-    const Instr& instr = nest_->body[i];
-    if (instr.kind != InstrKind::load || instr.mask != kNone || inner_[i] || late_[i]) continue;
-    if (std::ranges::any_of(nest_->stores, [&](const Store& s) { return may_share(s.buffer, instr.buffer); })) continue;
-    bool here = true;
-    for (Dim d : instr.index)
-      if (!d.is_constant()) for_each_symbol(d, [&](const SymNode* s) { here = here && f.dims.bound(Dim(s)); });
-    if (!here || f.dims.bound(lane_axis_->symbol)) continue;
-    instruction(i, f);
-    ++loaded;
-  }
-}
-
 constexpr uint32_t kFewInTurn = 4;  // vectors, the rest of which may go one by one
 
 int64_t KernelEmitter::points_of_a_turn() const { return int64_t{lanes_} * lane_axis_->unroll; }
+// Whether there are open points, and never more, nor many fewer.
+bool KernelEmitter::in_one_turn() const {
+  return in_one_turn_ && !lane_axis_->extent.is_constant() &&
+         facts_->proves(le(lane_axis_->extent, points_of_a_turn()));
+}
 // Whether there may be enough points for what is unrolled.
 bool KernelEmitter::turns_whole() const {
   return !lane_axis_->extent.is_constant() || lane_axis_->extent.constant() >= points_of_a_turn();
@@ -193,6 +170,14 @@ void KernelEmitter::in_lanes(const Frame& frame, const Body& write) {
   auto one_by_one = [&](llvm::Value* from, llvm::Value* to) {
     loop(from, to, lanes_, [&](llvm::Value* at) { one_at(at, to); });
   };
+  if (in_one_turn()) {
+    std::vector<Frame> frames;
+    for (int64_t u = 0; u < lane_axis_->unroll; ++u) {
+      frames.push_back(vector_at(first, u));
+      if (!facts_->proves(ge(lane_axis_->extent, (u + 1) * lanes_))) only_below(frames.back(), count);
+    }
+    return body(frames);
+  }
   if (before) {
     first = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, before, count);
     one_by_one(b_.getInt64(0), first);
@@ -234,6 +219,13 @@ void KernelEmitter::in_lanes(const Frame& frame, const Body& write) {
 llvm::Value* KernelEmitter::points_before_a_line(const Frame& frame) {
   const auto draws = [](const Instr& i) { return i.kind == InstrKind::draw; };
   if (std::ranges::any_of(nest_->body, draws)) return nullptr;  // they come in blocks, from the first point on
+  // What is read at fixed distances from whole vectors alone, twice in a row say, would be gathered.
+  const auto of_whole_vectors = [&](const Instr& i) {
+    if (i.kind != InstrKind::load) return false;
+    const Dim address = address_of(i.buffer, i.index);
+    return in_lanes_at(address, false).apart.empty() && !in_lanes_at(address, true).apart.empty();
+  };
+  if (std::ranges::any_of(nest_->body, of_whole_vectors)) return nullptr;
   for (const loops::Store& s : nest_->stores) {
     const auto far = far_.find(s.buffer);
     const Dtype dtype = dtype_of(s.buffer);

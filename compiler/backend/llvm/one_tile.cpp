@@ -1,6 +1,6 @@
 // Kernels whose rows have open sizes are cut into tiles, of which short rows have but one. That one is written a second
 // time, with what is known where there is no other: how many vectors a row has, and which lanes its last one, is the
-// same for all rows then, and stands before them.
+// same for all rows then, and stands before them. So are kernels whose rows have few vectors.
 #include <algorithm>
 #include <utility>
 
@@ -56,7 +56,8 @@ std::optional<KernelEmitter::OneTile> KernelEmitter::one_tile() {
       }
   }
   if (!tile) return std::nullopt;
-  OneTile made{{kernel_->name, {}, std::make_unique<loops::Block>(), kernel_->origin}, *facts_, std::move(where)};
+  OneTile made{
+      {kernel_->name, {}, std::make_unique<loops::Block>(), kernel_->origin}, *facts_, std::move(where), false};
   for (const Cond& c : made.where)
     if (c.lhs.is_constant() || !made.facts.add(c)) return std::nullopt;
   if (!made.facts.proves(le(tile->extent, 1))) return std::nullopt;
@@ -80,6 +81,58 @@ std::optional<KernelEmitter::OneTile> KernelEmitter::one_tile() {
     made.kernel.body->nodes.push_back({std::move(n)});
   }
   if (!limits_columns(made) && !all_short) return std::nullopt;
+  return made;
+}
+
+// What a kernel is where its nests' rows, of open sizes that are the same at all its points, have no more than so many
+// vectors, and more than half as many: it has no loops along them, and which lanes there are is the same for all.
+// Nothing where there are no such rows, or where they are of many sizes.
+std::optional<KernelEmitter::OneTile> KernelEmitter::few_vectors(const loops::Kernel& kernel, const Facts& facts,
+                                                                 uint32_t vectors) const {
+  constexpr size_t kFewSizes = 3, kLongBody = 96;  // instructions, which take time to compile
+  size_t instructions = 0;
+  uint32_t lanes = 1;
+  for (const loops::Node& node : kernel.body->nodes) {
+    const Nest& n = std::get<Nest>(node.is);
+    instructions += n.body.size();
+    for (const Axis& a : n.axes) lanes = std::max(lanes, a.lanes);
+  }
+  if (kernel.axes.empty() || instructions * vectors > kLongBody) return std::nullopt;
+  OneTile made{{kernel.name, kernel.axes, std::make_unique<loops::Block>(), kernel.origin}, facts, {}, true};
+  auto require = [&](const Cond& c) {
+    if (facts.proves(c) || std::ranges::find(made.where, c) != made.where.end()) return true;
+    made.where.push_back(c);
+    return !(c.lhs.is_constant() && c.rhs.is_constant()) && made.facts.add(c);
+  };
+  const int64_t most = int64_t{lanes} * vectors;
+  // What two axes make together is short where nothing else is.
+  auto is_product = [](Dim d) { return parts_of(d).kind == SymKind::product; };
+  const bool all_products = std::ranges::all_of(kernel.body->nodes, [&](const loops::Node& node) {
+    return std::ranges::all_of(std::get<Nest>(node.is).axes, [&](const Axis& a) {
+      return a.lanes == 1 || a.extent.is_constant() || is_product(a.extent);
+    });
+  });
+  std::vector<Dim> sizes;
+  for (const loops::Node& node : kernel.body->nodes) {
+    Nest n = std::get<Nest>(node.is);
+    const std::vector<Axis> own = n.axes;
+    for (Axis& a : n.axes) {
+      if (a.lanes == 1 || a.extent.is_constant()) continue;
+      for (const std::vector<Axis>* axes : {&kernel.axes, &own})
+        for (const Axis& other : *axes)
+          if (mentions(a.extent, other.symbol)) return std::nullopt;
+      if (std::ranges::any_of(own, [&](const Axis& o) { return o.symbol != a.symbol && o.unroll == a.lanes; }))
+        return std::nullopt;  // squares
+      if (!all_products && is_product(a.extent)) continue;
+      if (std::ranges::find(sizes, a.extent) == sizes.end()) sizes.push_back(a.extent);
+      if (!require(ge(a.extent, 1)) || !require(le(a.extent, most))) return std::nullopt;
+      a.unroll = static_cast<uint32_t>(most / a.lanes);
+    }
+    made.kernel.body->nodes.push_back({std::move(n)});
+  }
+  if (sizes.empty() || sizes.size() > kFewSizes) return std::nullopt;
+  // Of one size the others have code of their own.
+  if (vectors > 1 && sizes.size() == 1 && !require(gt(sizes[0], most / 2))) return std::nullopt;
   return made;
 }
 
@@ -121,9 +174,11 @@ void KernelEmitter::as_one_tile(const OneTile& one, const DimCode& dims) {
   auto also = [&](llvm::Value* v) { is_one = is_one ? b_.CreateAnd(is_one, v) : v; };
   for (const Cond& c : one.where) also(outside.holds(c));
   for (const auto& [id, far] : far_) also(b_.CreateNot(far));
+  if (!is_one) is_one = b_.getTrue();  // they are known to be
   const auto* kernel = kernel_;
   const auto* facts = facts_;
   const auto far = far_;
+  const bool in_one_turn = std::exchange(in_one_turn_, one.in_one_turn);
   auto *short_rows = block("one_tile"), *others = block("tiles");
   b_.CreateCondBr(is_one, short_rows, others);
   b_.SetInsertPoint(short_rows);
@@ -136,6 +191,7 @@ void KernelEmitter::as_one_tile(const OneTile& one, const DimCode& dims) {
   kernel_ = kernel;
   facts_ = facts;
   far_ = far;
+  in_one_turn_ = in_one_turn;
   columns_.clear();
   read_.clear();
   fetched_.clear();

@@ -78,5 +78,93 @@ TEST(OneTile, HasTables) {
   expect_same(kResized, {numbers({0, 28})});
 }
 
+// Rows that are combined and written in lanes, both at each point, of one size that is open.
+const std::string kCombined = R"(loops @combined where s0 in 0..100, s1 in 0..1000 {
+  input %x: f32[s0, s1] placed
+  temp %y: f32[s0, s1] placed
+  temp %most: f32[] local
+  kernel k < s0 {
+    for reduce i < s1 lanes 16 unroll 4 {
+      %0 = load %x[k, i]
+      %1 = reduce maximum %0
+      store %most[] = %1
+    }
+    for j < s1 lanes 16 unroll 2 {
+      %0 = load %x[k, j]
+      %1 = load %most[]
+      %2 = sub.f32 %0, %1
+      store %y[k, j] = %2
+    }
+  }
+  return %y
+}
+)";
+
+TEST(FewVectors, HaveCodeOfTheirOwn) {
+  EXPECT_GT(times("one_tile", kCombined), 0u);
+  std::string long_rows = kCombined;
+  long_rows.replace(long_rows.find("0..1000"), 7, "33..1000");
+  EXPECT_EQ(times("one_tile", long_rows), 0u);
+}
+
+TEST(FewVectors, AreWhatLoopsAre) {
+  for (int64_t n : {0, 1, 7, 15, 16, 17, 31, 64, 65, 200}) expect_same(kCombined, {numbers({5, n})});
+  expect_same(kCombined, {numbers({0, 7})});
+  std::string known = kCombined;  // to have no more
+  known.replace(known.find("0..1000"), 7, "1..16");
+  for (int64_t n : {1, 2, 16}) expect_same(known, {numbers({5, n})});
+}
+
+// What two axes make together keeps its loops beside rows that have few vectors.
+const std::string kBesideProducts = R"(loops @beside_products where s0 in 0..100, s1 in 0..100, s2 in 0..100 {
+  input %x: f32[s0, s1, s2] placed
+  temp %y: f32[s0, s1, s2] placed
+  temp %t: f32[s1, s2] local
+  kernel k < s0 {
+    for i < s1*s2 lanes 16 unroll 2 {
+      %0 = load %x[k, i//s2, i % s2]
+      %1 = f32 3.0
+      %2 = mul.f32 %0, %1
+      store %t[i//s2, i % s2] = %2
+    }
+    for i0 < s1, i1 < s2 lanes 16 {
+      %0 = load %t[s1 - i0 - 1, s2 - i1 - 1]
+      store %y[k, i0, i1] = %0
+    }
+  }
+  return %y
+}
+)";
+
+TEST(FewVectors, StandBesideProducts) {
+  EXPECT_GT(times("one_tile", kBesideProducts), 0u);
+  for (int64_t n : {0, 1, 15, 16, 17, 32, 33}) expect_same(kBesideProducts, {numbers({3, 9, n})});
+}
+
+// What is proved where rows have few vectors holds nowhere else: that a size is one, say.
+TEST(FewVectors, KeepWhatIsProvedOfThem) {
+  const std::string text = R"(loops @all where s0 in 1..100, s1 in 1..100, s2 in 1..100 {
+  input %x: f32[s0, s1, s1, s2] placed
+  temp %y: f32[s0] placed
+  kernel k < s0 {
+    for reduce i < s1*s1*s2 lanes 2 unroll 4 {
+      %0 = load %x[k, i//(s1*s2), (i % (s1*s2))//s2, i % s2]
+      %1 = reduce maximum %0
+      store %y[k] = %1
+    }
+  }
+  return %y
+}
+)";
+  EXPECT_GT(times("one_tile", text), 0u);
+  for (int64_t n : {1, 2, 3, 5}) expect_same(text, {numbers({3, n, n, 4})});
+  expect_same(text, {numbers({3, 1, 1, 1})});
+}
+
+// A window within one tile, of few vectors.
+TEST(FewVectors, AreWhatOneTileIs) {
+  for (int64_t n : {1, 2, 3, 15, 16, 17, 31, 32, 33, 64, 65}) expect_same(kRows, {numbers({2, 3, n}), numbers({n})});
+}
+
 }  // namespace
 }  // namespace lenz::native

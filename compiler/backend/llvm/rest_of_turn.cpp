@@ -41,7 +41,7 @@ State KernelEmitter::copies_as_one(const Accumulator& a, size_t copies, Frame& f
     for (size_t c = 1; c < copies; ++c) total = combine_code(*wide_, instr.combine, instr.dtype, total, read(a, c));
     return total;
   };
-  if (copies == 1 || lane_axis_->extent.is_constant()) return combined();
+  if (copies == 1 || in_one_turn() || lane_axis_->extent.is_constant()) return combined();
   llvm::Value* turn = b_.getInt64(static_cast<uint64_t>(points_of_a_turn()));
   only_if(b_.CreateICmpSGE(f.dims(lane_axis_->extent), turn), [&] { write(a, 0, combined()); });
   return read(a, 0);

@@ -47,6 +47,31 @@ TEST(SubnormalSteps, saturated_sigmoids_have_none) {
   }
 }
 
+// Their squares and cubes are nothing beside them, or beside 1.
+TEST(SubnormalSteps, tiny_operands_have_none) {
+  std::vector<float> tiny;
+  for (double x = 1e-30; x < 1e-3; x *= 1.05)
+    for (double sign : {1.0, -1.0}) tiny.push_back(static_cast<float>(sign * x));
+  while (tiny.size() % 64 != 0) tiny.push_back(1);
+  for (const CpuTarget& target : targets()) {
+    if (!target.runs_here || !target.fma) continue;
+    for (std::string_view row : {"sin", "cos", "tan", "erf", "erfc", "sinh", "cosh", "asinh", "atanh", "atan", "asin",
+                                 "acos", "expm1", "tanh"})
+      EXPECT_FALSE(meets_subnormals(row, Dtype::f32, target, tiny)) << row << ' ' << target.name;
+  }
+}
+
+TEST(SubnormalSteps, hyperbolic_functions_have_none_far_out) {
+  std::vector<float> far;
+  for (double x = 1; x < 80; x *= 1.01) far.push_back(static_cast<float>(x));
+  while (far.size() % 64 != 0) far.push_back(1);
+  for (const CpuTarget& target : targets()) {
+    if (!target.runs_here || !target.fma) continue;
+    for (std::string_view row : {"sinh", "cosh"})
+      EXPECT_FALSE(meets_subnormals(row, Dtype::f32, target, far)) << row << ' ' << target.name;
+  }
+}
+
 }  // namespace
 }  // namespace lenz::native
 #endif

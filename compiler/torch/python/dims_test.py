@@ -191,6 +191,37 @@ class Dims(ExportCase):
         self.assertIn("%y: f32[s0, 4]", made.text)
         self.assertIn("s0", self.export(row, X.clone(), X.clone(), dynamic=(({0: "n"}, {0: "n"}),)).text)
 
+    def test_an_entry_for_each_of_a_number_of_arguments(self):
+        def of_all(*xs):
+            return xs[0] + xs[1]
+
+        def behind_one(a, *xs):
+            return a * xs[0]
+
+        row = {0: "rows"}
+        for f, given, dynamic in (
+            (of_all, (X, X + 1), (row, row)),
+            (of_all, (X, X + 1), [(("rows"), None), row]),
+            (of_all, (X, X + 1), ((row, row),)),
+            (behind_one, (X, X + 1), (row, row)),
+            (behind_one, (X, X + 1), (row, (row,))),
+        ):
+            made = self.export(f, *given, dynamic=dynamic)
+            self.assertEqual(made.text.count(": f32[s0, 4]"), 2, made.text)
+            self.agrees(made, f, *given)
+
+    def test_an_entry_for_a_part_that_is_not_there(self):
+        error = self.refused(lambda *xs: xs[0] + xs[1], X, X, dynamic=({0: "rows", 2: "others"},))
+        self.assertIn("names 2 of `xs`", str(error))
+
+    def test_calls_without_a_row_that_take_sizes(self):
+        def f(x):
+            return torch.fft.irfft2(torch.fft.rfft2(x) * 2, s=x.shape[-2:])
+
+        made = self.export(f, X, dynamic=({0: range(2, 65), 1: range(2, 65)},))
+        self.assertIn("%x: f32[s0, s1]", made.text)
+        self.agrees(made, f, X)
+
     def test_lines_that_fix_a_size(self):
         def compares(x):
             if x.shape[0] == 6:  # a fixing line

@@ -76,14 +76,15 @@ def _one_layer_lstm(*args, **kwargs):
 
 
 def decomposed(op, args, kwargs, context=contextlib.nullcontext):
-    """The op as a graph of ops below autograd and autocast; its inputs are the tensors among the flattened arguments."""
+    """The op as a graph of ops below autograd and autocast; its inputs are the tensors, and open sizes, among the
+    flattened arguments."""
     flat, spec = tree_flatten((args, kwargs))
-    places = [i for i, x in enumerate(flat) if isinstance(x, torch.Tensor)]
+    places = [i for i, x in enumerate(flat) if isinstance(x, (torch.Tensor, torch.SymInt))]
 
-    def call(*tensors):
+    def call(*inputs):
         given = list(flat)
-        for place, tensor in zip(places, tensors):
-            given[place] = tensor
+        for place, value in zip(places, inputs):
+            given[place] = value
         a, k = tree_unflatten(given, spec)
         # Without mkldnn: its recurrent layers are one opaque op.
         own = unittest.mock.patch.object(decompositions, "select_one_layer_lstm_function", lambda *_: _one_layer_lstm)

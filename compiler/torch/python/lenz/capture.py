@@ -98,6 +98,7 @@ def _check(program, args, kwargs):
 
 def by_export(model, args, kwargs, dynamic):
     _check(model, args, kwargs)
+    dynamic = dims.by_parameters(dynamic, model, args, kwargs)
     dims.check(dynamic, model, args, kwargs)
     wanted, shapes = dims.asked(dynamic, model, args, kwargs), dims.as_torch_says(dynamic)
     program, notes, error = None, None, None

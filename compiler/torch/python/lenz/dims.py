@@ -68,6 +68,22 @@ def as_torch_says(dynamic):
     return one(dynamic)
 
 
+def by_parameters(dynamic, program, args, kwargs):
+    """`dynamic` with one entry for `*args`, as torch wants it, where it is flat: an entry for each argument."""
+    taken = _bound(program, args, kwargs)
+    if taken is None or not isinstance(dynamic, (list, tuple)):
+        return dynamic
+    kinds = [taken.signature.parameters[name].kind for name in taken.arguments]
+    if inspect.Parameter.VAR_POSITIONAL not in kinds:
+        return dynamic
+    at = kinds.index(inspect.Parameter.VAR_POSITIONAL)
+    count = len(list(taken.arguments.values())[at])
+    if len(dynamic) != len(taken.arguments) - 1 + count:
+        return dynamic
+    nested = len(dynamic) == len(taken.arguments) and isinstance(dynamic[at], (list, tuple)) and len(dynamic[at]) == count
+    return dynamic if nested else (*dynamic[:at], tuple(dynamic[at:at + count]), *dynamic[at + count:])
+
+
 def check(dynamic, program, args, kwargs):
     """That `dynamic` names arguments and dims that there are; what it says of trees of tensors torch compares."""
     if dynamic is None:
@@ -97,11 +113,16 @@ def check(dynamic, program, args, kwargs):
                 refuse(f"names dim {d} of `{name}`, which has {value.dim()} dims")
 
 
-def _arguments(program, args, kwargs):
+def _bound(program, args, kwargs):
     try:
-        return inspect.signature(getattr(program, "forward", program)).bind(*args, **kwargs).arguments
+        return inspect.signature(getattr(program, "forward", program)).bind(*args, **kwargs)
     except ValueError:  # Python does not know what it takes
         return None
+
+
+def _arguments(program, args, kwargs):
+    taken = _bound(program, args, kwargs)
+    return None if taken is None else taken.arguments
 
 
 def _entries(dynamic, given):
@@ -119,7 +140,12 @@ def asked(dynamic, program, args, kwargs):
         pairs = entry.items() if isinstance(entry, dict) else enumerate(entry) if isinstance(entry, (list, tuple)) else ()
         for key, inner in pairs:
             if not isinstance(value, torch.Tensor):
-                walk(f"{name}[{key!r}]", value[key], inner)
+                try:
+                    part = value[key]
+                except (IndexError, KeyError, TypeError):
+                    raise ExportError(f"`dynamic` names {key!r} of `{name}`, which has no such part",
+                                      source_of_program(program), REMEDY) from None
+                walk(f"{name}[{key!r}]", part, inner)
             elif inner is not None and not isinstance(inner, int):
                 found.append(Asked(value, name, key, *_ends(inner)))
 
