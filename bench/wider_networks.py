@@ -206,6 +206,21 @@ def gru_train_f32(b=16, t=16, h=64):
 
 
 @row(own=False)
+def both_ways_lstm_train_f32(b=6, t=20, d=32):
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.steps = nn.LSTM(d, d, batch_first=True, bidirectional=True)
+            self.score, self.out = nn.Linear(2 * d, 1), nn.Linear(2 * d, 4)
+
+        def forward(self, x):
+            states = self.steps(x)[0]
+            return self.out((self.score(states).softmax(1) * states).sum(1))
+
+    return Case(Net(), (torch.randn(b, t, d),), train=True)
+
+
+@row(own=False)
 def recommender_f32(b=512, rows=2000, d=16):
     class Net(nn.Module):
         def __init__(self):

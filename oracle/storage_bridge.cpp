@@ -193,7 +193,8 @@ void require_declared(const loops::Extern& node, const loops::Buffer& wanted, co
   auto spelled = [](std::string_view d, size_t rank) {
     return std::string(d) + " of " + std::to_string(rank) + " dims";
   };
-  throw UserError(node.op->full_name + " gives " + spelled(dtype ? name(*dtype) : "another dtype", made.dim()) +
+  throw UserError(node.op->full_name + " gives " +
+                      (made.defined() ? spelled(dtype ? name(*dtype) : "another dtype", made.dim()) : "no tensor") +
                       ", the graph says " + spelled(name(wanted.type.dtype), wanted.type.rank()),
                   {}, "annotate the extern's result so");
 }
