@@ -300,12 +300,25 @@ constexpr StandIn kStandIns[] = {{0},
                                  {std::numeric_limits<double>::quiet_NaN()}};
 constexpr double kInteger = 2;  // in the place of those that a dtype does not have: of integers, of eight bits
 
+// The operands that results are once they are written: one for each, of its type. Empty where that is not so.
+SmallVec<ValueId, 4> written_to(const Graph& graph, const Node& node) {
+  SmallVec<ValueId, 4> targets;
+  if (node.op->variant != VariantKind::in_place && node.op->variant != VariantKind::out) return targets;
+  for_each_written(graph, node, [&](ValueId v) { targets.push_back(v); });
+  bool all = targets.size() == node.result_count;
+  for (uint16_t i = 0; all && i < node.result_count; ++i)
+    all = graph.type(targets[i]).is_tensor() && &graph.type(targets[i]) == &graph.type(node.result(i));
+  return all ? targets : SmallVec<ValueId, 4>();
+}
+
 // The graph with a stand-in in the place of each result; null if the node does more than give fresh tensors of sizes
-// that are known without it.
+// that are known without it, or write to what it gives.
 std::unique_ptr<Graph> with_stand_in(const Graph& graph, NodeId raises, const StandIn& stand_in) {
   const Node& node = graph.node(raises);
   AliasClasses classes(graph);
-  if (effects(graph, node).any()) return nullptr;
+  const Effects does = effects(graph, node);
+  const bool writes = !written_to(graph, node).empty();
+  if (does.visible || does.advances_random || (does.writes && !writes)) return nullptr;
   const SymbolMakers makers(graph);
   for (uint16_t i = 0; i < node.result_count; ++i) {
     const ValueId given = node.result(i);
@@ -314,13 +327,14 @@ std::unique_ptr<Graph> with_stand_in(const Graph& graph, NodeId raises, const St
       makers.for_each_maker(d, [&](NodeId maker) { fresh = fresh && maker != raises; });
     });
     for (const Arg& a : node.arguments())
-      for_each_value(a, [&](ValueId v) { fresh = fresh && !classes.shared(v, given); });
+      for_each_value(a, [&](ValueId v) { fresh = fresh && (writes || !classes.shared(v, given)); });
     if (!fresh) return nullptr;
   }
   std::unique_ptr<Graph> other = graph.clone();
   NodeId there = other->first();  // a copy numbers its nodes anew, in their order
   for (NodeId here = graph.first(); here != raises; here = graph.node(here).next) there = other->node(there).next;
   const Node copy = other->node(there);
+  const SmallVec<ValueId, 4> targets = written_to(*other, copy);
   SmallVec<Arg, 4> fills;
   for (uint16_t i = 0; i < copy.result_count; ++i) {
     const Type& type = other->type(copy.result(i));
@@ -336,7 +350,12 @@ std::unique_ptr<Graph> with_stand_in(const Graph& graph, NodeId raises, const St
       const Arg along[] = {Arg::of_value(fill), Arg::of_int(static_cast<int64_t>(d))};
       fill = call(*other, there, "aten.cumsum", along, copy.origin, std::span(as).first(1));  // op name: what rises
     }
-    fills.push_back(Arg::of_value(placed_like(*other, there, fill, type, copy.origin)));
+    if (writes) {
+      const Arg written[] = {Arg::of_value(targets[i]), Arg::of_value(fill)};
+      fills.push_back(Arg::of_value(call(*other, there, "aten.copy_", written, copy.origin)));  // op name: the write
+    } else {
+      fills.push_back(Arg::of_value(placed_like(*other, there, fill, type, copy.origin)));
+    }
   }
   replace_node(*other, there, fills);
   return other;

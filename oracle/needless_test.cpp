@@ -77,6 +77,24 @@ TEST(Needless, NoResultHangsOnTheValue) {
             std::pair(Ending::raised, true));
 }
 
+// What is written to memory of the graph's own is nothing that a caller sees; to an input's it is.
+TEST(Needless, NoResultHangsOnWhatIsWritten) {
+  Boxed boxed(DeviceKind::cpu);
+  auto ends = [&](const std::string& made, const std::string& rest) {
+    const auto graph = parse_graph(
+        "graph @g(%x: i16[2], %m: i16[2] mut, %i: i64[2] init integers(2, 3, seed=0)) {\n" + made + rest + "}\n",
+        op_table());
+    return ends_by_need(boxed, *graph);
+  };
+  const std::string nothing = "  %r = aten.mul(%w, 0)\n  return %r\n";
+  const std::string apart = "  %o = aten.empty([2], dtype=i16)\n", out = "  %w = aten.index_copy(%x, 0, %i, %x, out=%o)\n";
+  EXPECT_EQ(ends(apart + out, nothing), Ending::finished);
+  EXPECT_EQ(ends(apart + out, "  %r = aten.clamp(%w, 1)\n  return %r\n"), Ending::raised);
+  EXPECT_EQ(ends(apart + out, "  %r = aten.mul(%w, 0)\n  %q = aten.neg(%o)\n  return %r, %q\n"), Ending::raised);
+  EXPECT_EQ(ends("  %e = aten.clone(%x)\n  %w = aten.index_copy_(%e, 0, %i, %x)\n", nothing), Ending::finished);
+  EXPECT_EQ(ends("  %w = aten.index_copy_(%m, 0, %i, %x)\n", nothing), Ending::raised);
+}
+
 // Of what takes lists one element may raise that nobody needs.
 TEST(Needless, AnElementOfAList) {
   const auto graph = parse_graph(

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "fuzz/properties/list.h"
+#include "fuzz/properties/timed_calls.h"
 #include "oracle/native_run.h"
 
 namespace lenz::fuzz {
@@ -60,14 +61,7 @@ std::optional<Failure> profiled(Subject& subject, runtime::Executable& executabl
   executable.profile(true);
   const oracle::Execution timed = trial.on_executable(executable);
   executable.profile(false);
-  if (plain.ending != timed.ending)
-    return Failure{"called_again", "profile", "ending", "a call that is timed ends otherwise: " + timed.text};
-  if (plain.ending != oracle::Ending::finished) return std::nullopt;
-  const auto mismatch = compare_runs(subject.graph(), plain, timed);
-  if (!mismatch) return std::nullopt;
-  auto failure = subject.failed("called_again", *mismatch);
-  failure->stage = "profile";
-  return failure;
+  return timed_otherwise(subject.graph(), plain, timed);
 }
 
 std::optional<Failure> again(Subject& subject) {
@@ -96,6 +90,19 @@ std::optional<Failure> cached(Subject& subject) {
   return same_bits(subject, "from_cache", cold, *warm);
 }
 }  // namespace
+
+std::optional<Failure> timed_otherwise(const Graph& graph, const oracle::Execution& plain,
+                                       const oracle::Execution& timed) {
+  // What the first call gave is still there while the second one runs.
+  for (const oracle::Execution* run : {&plain, &timed})
+    if (run->ending == oracle::Ending::out_of_memory) throw Unsupported("no memory for two calls: " + run->text);
+  if (plain.ending != timed.ending)
+    return Failure{"called_again", "profile", "ending", "a call that is timed ends otherwise: " + timed.text};
+  if (plain.ending != oracle::Ending::finished) return std::nullopt;
+  const auto mismatch = compare_runs(graph, plain, timed);
+  if (!mismatch) return std::nullopt;
+  return Failure{"called_again", "profile", std::string(name(mismatch->rung)), mismatch->summary()};
+}
 
 Property machine_code() {
   return {"machine_code", "compiled, with products inside and outside, it gives what the bounds allow", right, true};
