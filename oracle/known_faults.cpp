@@ -183,9 +183,12 @@ bool applies(const KnownFault& known, Dtype dtype, const Graph& graph, NodeId no
   }
   if (known.when == KnownFault::single) return within({kSingle, kSingle});
   if (known.when == KnownFault::coarse) return within({kCoarse, kCoarse});
-  if (known.when == KnownFault::accumulates) {
-    const Type& leading = graph.type(call.args[0].value());
-    const auto terms = static_cast<double>(evaluate(numel(leading.sizes()), sizes).value_or(0));
+  if (known.when == KnownFault::accumulates || known.when == KnownFault::pairs) {
+    const int self = known.when == KnownFault::pairs ? call.op->schema.find("self") : 0;
+    const Type& leading = graph.type(call.args[std::max(self, 0)].value());
+    auto terms = static_cast<double>(evaluate(numel(leading.sizes()), sizes).value_or(0));
+    if (known.when == KnownFault::pairs && leading.rank() > 0)
+      terms *= static_cast<double>(evaluate(leading.sizes().back(), sizes).value_or(0));
     return is_floating(dtype) && within({.relative = terms * std::ldexp(1.0, -info(dtype).mantissa_bits)});
   }
   if (known.when == KnownFault::flushes) return is_floating(dtype) && within({.absolute = smallest_normal(dtype)});
@@ -385,7 +388,7 @@ std::vector<KnownFault> parse_known_faults(std::string_view text, const std::str
         "single",   "unsorted",       "one_wide",       "misfit",        "out_restrided", "by_products", "infinite",
         "poles",    "strided_rounds", "steps",          "skips",         "out_is_read",   "no_share",    "told_unique",
         "coarse",   "accumulates",    "result_strided", "grouped_ones",  "thin",          "negated",     "out_grows",
-        "averages", "overflows",      "flushes",        "nears_end"};
+        "averages", "overflows",      "flushes",        "nears_end",     "pairs"};
     auto when = std::ranges::find(kWhen, fields[2]);
     if (fields[3].empty() || when == std::end(kWhen))
       throw UserError(
@@ -393,7 +396,7 @@ std::vector<KnownFault> parse_known_faults(std::string_view text, const std::str
           "self_overlaps, drops, "
           "rounds, single, unsorted, one_wide, misfit, out_restrided, by_products, infinite, poles, "
           "strided_rounds, steps, skips, out_is_read, no_share, told_unique, coarse, accumulates, result_strided, "
-          "grouped_ones, thin, negated, out_grows, averages, overflows, flushes, nears_end",
+          "grouped_ones, thin, negated, out_grows, averages, overflows, flushes, nears_end, pairs",
           file + ":" + std::to_string(line), "see the head of the file");
     all.push_back({fields[0], fields[1], static_cast<KnownFault::When>(when - std::begin(kWhen)), fields[3]});
   }

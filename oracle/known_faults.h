@@ -50,7 +50,8 @@ struct KnownFault {
     averages,
     overflows,
     flushes,
-    nears_end
+    nears_end,
+    pairs
   } when = always;
   std::string why;
 };

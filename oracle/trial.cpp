@@ -82,12 +82,20 @@ bool Trial::lacks_memory(const Execution& got) {
   return false;
 }
 
+bool Trial::refuses_unasked(const Execution& got) const {
+  const Execution& expected = as_ended(got);
+  if ((expected.ending == Ending::raised) == (got.ending == Ending::raised)) return false;
+  return !row_that_does_not_ask(graph_, expected.ending == Ending::raised ? expected.text : got.text).empty();
+}
+
 std::optional<Mismatch> Trial::differs(const Execution& got) {
-  if (lacks_memory(got)) return std::nullopt;
+  if (lacks_memory(got) || refuses_unasked(got)) return std::nullopt;
   return compare_runs(graph_, as_ended(got), got);
 }
 
-bool Trial::same(const Execution& got) { return lacks_memory(got) || same_runs(graph_, as_ended(got), got); }
+bool Trial::same(const Execution& got) {
+  return lacks_memory(got) || refuses_unasked(got) || same_runs(graph_, as_ended(got), got);
+}
 
 Execution Trial::eager(const Graph& other) const {
   // The given graph says which values its inputs have: that of a pass may read them in other ways.
@@ -286,9 +294,7 @@ std::optional<Mismatch> Trial::differs_outside(const Execution& expected, const 
   const bool by_fact = got.ending == Ending::raised && (got.contradicted || loops::Symbols::tells_of_fact(got.text));
   if (outside && by_refusal && by_fact && open(&Reference::sizes_open, widening, draws)) return std::nullopt;
   // What eager refuses and a row's meaning does not ask is no part of what a graph means.
-  if (outside && by_refusal && expected.ending == Ending::raised &&
-      !row_that_does_not_ask(graph_, expected.text).empty())
-    return std::nullopt;
+  if (outside && refuses_unasked(got)) return std::nullopt;
   // What Lenz's stream draws may be refused where what eager drew is not, and the other way.
   if (outside && by_refusal && draws == Draws::lenz) {
     try {

@@ -72,6 +72,8 @@ class Trial {
 
  private:
   bool lacks_memory(const Execution& got);
+  // Whether one of the two ended as eager refuses what a row's meaning does not ask.
+  bool refuses_unasked(const Execution& got) const;
   const Graph& needed() const { return needed_ ? *needed_ : graph_; }
   // What a run has to be like: it may raise where eager does so needlessly, or end as without that.
   const Execution& as_ended(const Execution& got) const;

@@ -161,6 +161,9 @@ Planes apply(const ScalarRow& row, Dtype compute, Dtype result, std::span<const 
     elementwise_errors(row, compute, result, elements, value.numel(), out);
   if (overflows) open_overflows(row, compute, elements, value.numel(), out);
   widen_at_ends(row, compute, result, elements, value.numel(), out);
+  if (out.any_ambiguous && value.scalar_type() == at::kComplexDouble && value.is_contiguous())
+    settle_by_table(row, compute, elements, value.numel(), out,
+                    static_cast<std::complex<double>*>(value.mutable_data_ptr()));
   open_loose_zeros(row, compute, result, elements, value.numel(), out);
   Planes made{value, out.any_error ? error : at::Tensor(), {}};
   made.loose_zeros = out.loose_zeros;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <complex>
 
 #include "compiler/scalar/rounding.h"
 #include "compiler/scalar/scalar.h"
@@ -88,6 +89,22 @@ void open_overflows(const ScalarRow& row, Dtype compute, std::span<const Element
     out.set(i, {kOpen, kOpen, value[i]});
     out.ambiguous[i] = 1;
     out.any_ambiguous = true;
+  }
+}
+
+void settle_by_table(const ScalarRow& row, Dtype compute, std::span<const ElementsIn> operands, int64_t count,
+                     const ElementsOut& out, std::complex<double>* values) {
+  for (int64_t i = 0; i < count; ++i) {
+    if (out.ambiguous[i] == 0 || parts(ScalarValue(values[i])).finite()) continue;
+    ScalarValue at[3];
+    bool finite = true;
+    for (size_t k = 0; k < operands.size(); ++k) {
+      at[k] = operands[k].at(i);
+      finite = finite && parts(at[k]).finite();
+    }
+    if (!finite) continue;
+    const ScalarValue told = table_value(row, compute, {at, operands.size()});
+    if (parts(told).finite()) values[i] = told.complex();
   }
 }
 

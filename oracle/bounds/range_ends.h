@@ -4,6 +4,8 @@
 // Internal to oracle. Thread-safety: pure functions.
 #pragma once
 
+#include <complex>
+
 #include "oracle/bounds/elementwise.h"
 
 namespace lenz::oracle {
@@ -27,6 +29,11 @@ bool has_open_ends(const ScalarRow& row, Dtype compute, Dtype result);
 // * else, of complex rows and of those with exceptions: both eager's answer and the table's are right.
 void widen_at_ends(const ScalarRow& row, Dtype compute, Dtype result, std::span<const ElementsIn> operands,
                    int64_t count, ElementsOut& out);
+
+// Of finite complex operands eager has NaN here and there where the table has a number (0 to the power of 0, logarithms
+// next to 1): what is open there is meant to be that number, from which noise is measured.
+void settle_by_table(const ScalarRow& row, Dtype compute, std::span<const ElementsIn> operands, int64_t count,
+                     const ElementsOut& out, std::complex<double>* values);
 
 // What float64 has no room for, of finite operands: as of a narrower dtype, an infinity is stored for certain, but what
 // is contracted with a sum, or a step of another formula, need not be one.
