@@ -477,10 +477,16 @@ class Functionaliser {
     const Dtype written = graph_.type(node.args[args.size()].value()).dtype;
     if (rule::asks_what_it_writes(functional, written)) {
       const Type& asked = graph_.type(args[0].value());
-      if (asked.dtype == written || is_single(node, numel(asked.sizes()))) return;
+      const Truth single = asked.dtype == written ? Truth::yes : is_single(numel(asked.sizes()));
+      if (single == Truth::yes) return;
       const Keyword dtype{"dtype", Arg::of_dtype(written)};
-      const std::string_view conversion = "aten._to_copy";  // op name: the conversion itself
-      args[0] = Arg::of_value(call(graph_, before, conversion, {&args[0], 1}, 0, {&dtype, 1}));
+      const auto converted = [&](ValueId v) {
+        const Arg of = Arg::of_value(v);
+        return call(graph_, before, "aten._to_copy", {&of, 1}, 0, {&dtype, 1});  // op name: the conversion itself
+      };
+      const ValueId element = args[0].value(), byte = converted(element);
+      args[0] = Arg::of_value(byte);
+      if (single == Truth::unknown) args[0] = Arg::of_value(one_itself(before, element, byte, converted));
       return;
     }
     const int dtype = functional.schema.find("dtype");
@@ -490,14 +496,28 @@ class Functionaliser {
       args[static_cast<size_t>(dtype)] = Arg::of_dtype(written);
   }
 
-  bool is_single(const Node& node, Dim count) {
-    if (count.is_constant()) return count.is(1);
+  Truth is_single(Dim count) {
+    if (count.is_constant()) return count.is(1) ? Truth::yes : Truth::no;
     const Cond single = eq(count, 1);
-    if (!graph_.assumptions.is_open(single)) return graph_.assumptions.decide(single);
-    const Truth known = graph_.assumptions.prove(single);
-    if (known == Truth::unknown)
-      throw Unsupported(node.op->full_name + " asks one element itself and bytes of several: " + to_string(count));
-    return known == Truth::yes;
+    if (!graph_.assumptions.is_open(single)) return graph_.assumptions.decide(single) ? Truth::yes : Truth::no;
+    return graph_.assumptions.prove(single);
+  }
+
+  // Bytes of several elements; of one, which only the run tells, whether that is other than zero.
+  template <class Convert>
+  ValueId one_itself(NodeId before, ValueId element, ValueId byte, Convert&& converted) {
+    const auto made = [&](std::string_view op, std::initializer_list<Arg> of, std::span<const Keyword> as = {}) {
+      return call(graph_, before, op, of, 0, as);
+    };
+    const Keyword number[] = {{"dtype", Arg::of_dtype(Dtype::i64)},
+                              {"device", Arg::of_device(graph_.type(element).device)}};
+    const Dim all = numel(graph_.type(element).sizes());
+    const Arg none = graph_.context().dims({}), one = Arg::of_int(1), zero = Arg::of_int(0);
+    // Op names: those that say what eager does.
+    const ValueId count = made("aten.full", {none, Arg::of_dim(all)}, number);
+    const ValueId single = made("aten.eq.Scalar", {Arg::of_value(count), one});
+    const ValueId other = converted(made("aten.ne.Scalar", {Arg::of_value(element), zero}));
+    return made("aten.where.self", {Arg::of_value(single), Arg::of_value(other), Arg::of_value(byte)});
   }
 
   // A write to the tensors of a list: the functional row gives a list.
