@@ -113,7 +113,7 @@ Dim KernelEmitter::along_lanes(Dim address, const Columns& columns) const {
 }
 
 // Of the nest at hand; without tables where they are not worth while.
-KernelEmitter::Columns KernelEmitter::of_columns() const {
+KernelEmitter::Columns KernelEmitter::of_columns(bool limits) const {
   const auto& body = nest_->body;
   const std::vector<bool> none(body.size());
   Columns made{none, none, none, none, {}, {}, {}};
@@ -231,11 +231,15 @@ KernelEmitter::Columns KernelEmitter::of_columns() const {
   if (!inner) made.inner.clear();
   const bool worth_while = !made.windows.empty() || work > kWorthReading * static_cast<int>(made.tables.size());
   if (!worth_while || bytes == 0) return {};
+  // Room for all columns that there may be; or for whole vectors of them, where there are no more.
   made.most = kMostTableBytes / bytes;
-  if (!lane_axis_->extent.is_constant()) made.most = std::min(made.most, *columns) / lanes_ * lanes_;
-  if (made.most < std::min<int64_t>(lanes_, *columns) || (lane_axis_->extent.is_constant() && made.most < *columns))
-    return {};
-  if (lane_axis_->extent.is_constant()) made.most = *columns;
+  if (made.most >= *columns) {
+    made.most = *columns;
+    return made;
+  }
+  made.most = made.most / lanes_ * lanes_;
+  const Dim extent = lane_axis_->extent;
+  if (extent.is_constant() || made.most == 0 || !(limits || facts_->proves(le(extent, made.most)))) return {};
   return made;
 }
 
@@ -244,7 +248,7 @@ void KernelEmitter::make_columns(const DimCode& outside) {
   for (const loops::Node& node : kernel_->body->nodes) {
     const Nest& n = std::get<Nest>(node.is);
     begin(n);
-    Columns columns = of_columns();
+    Columns columns = of_columns(false);
     if (columns.tables.empty() && columns.windows.empty()) continue;
     Frame frame{std::vector<Val>(n.body.size()), {}, outside};
     frame.dims.at_points(&*points_);

@@ -276,7 +276,7 @@ class KernelEmitter {
 
   // What hangs on the lanes alone (columns.cpp).
   void make_columns(const DimCode& outside);
-  Columns of_columns() const;
+  Columns of_columns(bool limits) const;  // limits: whoever asks sees to it that there are no more than `most`
   Dim along_lanes(Dim address, const Columns& columns) const;
   static const Window* window_of(const Columns& columns, Dim along, int64_t bits);
   bool picks_from(loops::BufferId id) const;

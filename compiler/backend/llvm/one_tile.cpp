@@ -148,7 +148,7 @@ bool KernelEmitter::limits_columns(OneTile& one) {
     for (const Axis& a : n.axes)
       if (a.lanes > 1) one.facts.add(ge(a.extent, 1));
     begin(n);
-    const Columns columns = of_columns();
+    const Columns columns = of_columns(true);
     if (columns.tables.empty() && columns.windows.empty()) {
       one.facts = before;
       continue;
