@@ -21,6 +21,15 @@ ValueId memory_for(const Growth& growth, Chooser& choose) {
   if (all.empty()) return kNone;
   return choose.pick(!inputs.empty() && choose.below(4) != 3 ? inputs : all);
 }
+
+// Another tensor of that type, in memory of its own.
+std::optional<ValueId> alike(const Growth& growth, Chooser& choose, ValueId memory) {
+  const Graph& graph = *growth.graph;
+  std::vector<ValueId> all;
+  for (const ValueId v : growth.values)
+    if (&graph.type(v) == &graph.type(memory) && !shares_memory(graph, v, memory)) all.push_back(v);
+  return all.empty() ? std::nullopt : std::optional(choose.pick(all));
+}
 }  // namespace
 
 void grow_hazards(Growth& growth, Chooser& choose, const Pool& pool, bool write, const CallWith& call) {
@@ -29,19 +38,34 @@ void grow_hazards(Growth& growth, Chooser& choose, const Pool& pool, bool write,
   if (memory == kNone || pool.looks.empty()) return;
   std::vector<ValueId> looks{memory};
   std::optional<ValueId> read;  // what was made of it last
+  const std::optional<ValueId> beside = alike(growth, choose, memory);
   bool writes = write && choose.flip();
   for (uint64_t left = 3 + choose.below(3); left > 0; --left) {
-    ValueId look = choose.pick(looks);
-    if (choose.below(3) != 2) {
+    const bool whole = choose.flip();  // the same points as another one's, of whom it may be made one
+    ValueId look = whole ? memory : choose.pick(looks);
+    if (!whole && choose.below(3) != 2) {
       call(*choose.pick(pool.looks), memory, std::nullopt);
       const ValueId seen = growth.values.back();
       if (graph.storage(seen) == graph.storage(memory)) looks.push_back(look = seen);
     }
-    const Family family = !writes && choose.below(4) == 3 ? Family::reduction : Family::elementwise;
+    // Where what is read lies elsewhere, a place is written before another point has read it.
+    constexpr Family kReaders[] = {Family::elementwise, Family::movement, Family::indexing, Family::elementwise,
+                                   Family::reduction};
+    const Family family = writes ? Family::elementwise : choose.pick(kReaders);
     const auto& rows = (writes ? pool.writing : pool.pure)[static_cast<size_t>(family)];
     if (rows.empty()) return;
-    call(*choose.pick(rows), look, writes ? read : std::nullopt);
-    if (const ValueId made = growth.values.back(); !writes && graph.storage(made) != graph.storage(memory)) read = made;
+    // Who writes takes what was made of it, or what was taken beside it: then they run together.
+    ValueId made = kNone;
+    const bool moved = family == Family::movement || family == Family::indexing;
+    for (int tries = moved ? 3 : 1; tries > 0; --tries) {
+      call(*choose.pick(rows), look, !writes ? std::nullopt : beside && choose.flip() ? beside : read);
+      made = growth.values.back();
+      if (moved && std::ranges::equal(graph.type(made).sizes(), graph.type(memory).sizes())) break;
+    }
+    if (!writes && graph.storage(made) != graph.storage(memory)) {
+      if (moved && beside) call(*choose.pick(pool.pure[static_cast<size_t>(Family::elementwise)]), made, beside);
+      read = growth.values.back();
+    }
     writes = write && (choose.below(4) == 3 ? writes : !writes);
   }
 }

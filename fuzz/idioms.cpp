@@ -144,6 +144,7 @@ class Instance {
     bool some_astray = false;
     Slot other_op = kNoSlot;            // a hole for an op with one that the rule does not name
     const Condition* denied = nullptr;  // what shall not hold
+    bool promotes = false;              // operands of its nodes are of other dtypes than what stands already
   };
 
   Instance(Growth& growth, Chooser& choose, const Idiom& idiom, Wanted wanted)
@@ -278,7 +279,7 @@ class Instance {
           if (const Param& param = op->schema.params[i]; param.fallback || param.type.optional)
             args[i] = default_arg(graph_.context(), param);
         for (Arg& a : args)
-          if (a.kind == ArgKind::dtype && c_.flip()) a = Arg::of_dtype(a_known_dtype(a.dtype(), args[0]));
+          if (a.kind == ArgKind::dtype) a = Arg::of_dtype(a_dtype_beside(a.dtype(), args[0]));
         if (!apart(*op, args) || do_not_meet(graph_, *op, args)) return kNone;
         const NodeId made = graph_.try_append(*op, args).value_or(kNone);
         if (made == kNone || !growth_.has_too_many(graph_.node(made))) return made;
@@ -310,9 +311,18 @@ class Instance {
       if (std::ranges::find(values_, v) != values_.end()) own.push_back(v);
     if (!own.empty() && c_.below(4) != 3) growth_.values = own;
     const size_t before = growth_.values.size();
+    const uint32_t fresh = growth_.habits.fresh;
+    std::vector<int64_t> common = growth_.habits.common;
+    if (wanted_.promotes && !own.empty() && c_.below(4) != 3) {  // of the shape that is there, but an input of its own
+      growth_.habits.fresh = 16;
+      growth_.habits.common.clear();
+      for (const Dim d : graph_.type(own.back()).sizes()) growth_.habits.common.push_back(d.constant());
+    }
     GraphCalls maker(growth_, choose, op);
     std::vector<Arg> args;
     auto keep = [&] {  // what the generator added stays
+      growth_.habits.fresh = fresh;
+      growth_.habits.common = std::move(common);
       if (growth_.values.size() != all.size())
         all.insert(all.end(), growth_.values.begin() + static_cast<ptrdiff_t>(before), growth_.values.end());
       growth_.values = std::move(all);
@@ -353,6 +363,13 @@ class Instance {
     return generated;
   }
 
+  // What is cast to its own dtype stays as it is: most casts are to another one, narrower or wider, or back.
+  Dtype a_dtype_beside(Dtype drawn, const Arg& operand) {
+    const Dtype made = c_.flip() ? a_known_dtype(drawn, operand) : drawn;
+    const bool nothing = operand.is_value() && made == dtype_of(operand);
+    return nothing && c_.below(4) != 3 ? static_cast<Dtype>(c_.below(kDtypeCount)) : made;
+  }
+
   // Rules compare dtypes: that of a value which the rule has bound, if that is not the operand's, which would make
   // nothing of it.
   Dtype a_known_dtype(Dtype drawn, const Arg& operand) {
@@ -383,9 +400,11 @@ class Instance {
       if (!numbers.empty() && c_.flip())
         for (int64_t& n : items) n = static_cast<int64_t>(*number_of(c_.pick(numbers)));
       if (items.size() > 1 && c_.flip()) {
-        const size_t at = c_.below(items.size() - 1);
-        items[at + 1] = -items[at];
-        if (items[at] == 0) items[at] = 1, items[at + 1] = -1;
+        const bool all = c_.flip();  // of each dim, so that the whole comes out even
+        for (size_t at = all ? 0 : c_.below(items.size() - 1); at + 1 < items.size(); at += all ? 2 : items.size()) {
+          items[at + 1] = -items[at];
+          if (items[at] == 0 && at == 0) items[at] = 1, items[at + 1] = -1;
+        }
       }
       return graph_.context().ints(items);
     }
@@ -472,19 +491,22 @@ Lacking lacking(const Rule& rule, uint64_t time) {
 }
 
 // One dtype, or two that are promoted: a rule that asks of none denies none. Oftener those in which negatives wrap.
-DtypeSet dtypes_of_rule(DtypeSet liked, Chooser& choose) {
+struct RuleDtypes {
+  DtypeSet set;
+  bool promotes = false;
+};
+RuleDtypes dtypes_of_rule(DtypeSet liked, Chooser& choose) {
   constexpr Dtype kAll[] = {Dtype::u8,   Dtype::f32, Dtype::i64, Dtype::i32, Dtype::b8,   Dtype::i8,     Dtype::f16,
                             Dtype::bf16, Dtype::f64, Dtype::i16, Dtype::c64, Dtype::c128, Dtype::f8e4m3, Dtype::f8e5m2};
   constexpr uint32_t kWeights[std::size(kAll)] = {5, 3, 3, 3, 2, 3, 2, 2, 2, 1, 2, 1, 1, 1};
   static_assert(std::size(kAll) == kDtypeCount);
   auto one = [&] { return DtypeSet::of(kAll[choose.weighted(kWeights)]); };
   switch (choose.below(8)) {
-    case 0:
-    case 1: return liked;
+    case 0: return {liked};
+    case 1:
     case 2:
-    case 3:
-    case 4: return one();
-    default: return one() | one();
+    case 3: return {one()};
+    default: return {one() | one(), true};
   }
 }
 }  // namespace
@@ -496,7 +518,7 @@ bool grow_idiom(Growth& growth, Chooser& choose, const NodeMade& made, std::opti
   constexpr size_t kAttempts = 4, kAttemptsAtLack = 10, kOfAnyDtype = 2;
   const size_t attempts = lacks.any ? 1 : lacks.question ? kAttemptsAtLack : kAttempts;
   const Rule lax = lacks.question ? without(rule, *lacks.question) : Rule();
-  const Instance::Wanted wanted{.conditions = lacks.any        ? std::span<const Condition>()
+  Instance::Wanted wanted{.conditions = lacks.any        ? std::span<const Condition>()
                                               : lacks.question ? std::span<const Condition>(lax.conditions)
                                                                : std::span<const Condition>(rule.conditions),
                                 .astray = lacks.place,
@@ -513,7 +535,9 @@ bool grow_idiom(Growth& growth, Chooser& choose, const NodeMade& made, std::opti
       growth.habits.dtypes = DtypeSet::of(static_cast<Dtype>((first_dtype + i) % kDtypeCount));
       growth.habits.fresh = 16;
     } else if (!lacks.question) {
-      growth.habits.dtypes = dtypes_of_rule(liked, choose);
+      const RuleDtypes dtypes = dtypes_of_rule(liked, choose);
+      growth.habits.dtypes = dtypes.set;
+      wanted.promotes = dtypes.promotes;
       growth.habits.fresh = choose.below(4) == 3 ? std::max<uint32_t>(fresh, 8) : fresh;  // so that two meet
     }
     growth.habits.adapt = choose.flip() ? adapt : 0;      // rules that ask for parameters want inputs as they are

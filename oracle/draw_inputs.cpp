@@ -48,6 +48,9 @@ class Source {
     auto size = static_cast<size_t>(item_size(dtype_));
     std::vector<std::byte> bytes(count * size);
     uint64_t row = sizes.empty() ? 1 : static_cast<uint64_t>(sizes.back());
+    // Of some tensors neighbours are special together, part of a line or all of one: what is masked out is.
+    if (const uint64_t how = mix(seed_ + 8) % 8; how < 2 && !demand_.strict)
+      stretch_ = how == 0 ? std::max<uint64_t>(row, 1) : 2 + mix(seed_ + 9) % 15;
     bool sorts = (demand_.sorted || values_ == Values::sorted) && !is_complex(dtype_);
     auto put = [&](uint64_t i, const ScalarValue& value) {
       const ScalarBits bits = to_bits(dtype_, value);
@@ -106,8 +109,8 @@ class Source {
   double number(uint64_t i, uint64_t part) const {
     if (values_ == Values::nan && !demand_.strict) return kNan;
     uint64_t b = bits(i, part);
-    if (values_ == Values::special && mix(b) % 8 < 3)
-      if (double x = special(mix(b + 1)); fits(x)) return x;
+    if (const uint64_t s = bits(i / stretch_, part); values_ == Values::special && mix(s) % 8 < 3)
+      if (double x = special(mix(s + 1)); fits(x)) return x;
     if (values_ == Values::special && mix(b) % 8 == 3)
       if (double x = of_any_size(mix(b + 1)); fits(x)) return x;
     if (says(i))
@@ -168,7 +171,8 @@ class Source {
     uint64_t b = bits(i, 0);
     if (const auto x = beyond(i)) return *x;
     if (dtype_ == Dtype::b8) return low_ == high_ ? static_cast<int64_t>(low_) : static_cast<int64_t>(b >> 63);
-    if (values_ == Values::special && mix(b) % 8 < 3) return special_integer(mix(b + 1));
+    if (const uint64_t s = bits(i / stretch_, 0); values_ == Values::special && mix(s) % 8 < 3)
+      return special_integer(mix(s + 1));
     if (says(i)) {
       const double x = said_[mix(b + 2) % said_.size()];
       const bool fits = x == std::floor(x) && x >= low_ && x <= high_ && !(nonzero() && x == 0);
@@ -203,6 +207,7 @@ class Source {
   uint64_t seed_;
   std::span<const double> said_;
   double low_ = 0, high_ = 0;
+  uint64_t stretch_ = 1;  // as many elements are special together
   uint64_t certain_ = 0;  // the element that points beyond in any case
 };
 

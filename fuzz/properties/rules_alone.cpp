@@ -13,7 +13,7 @@ std::optional<Failure> holds(Subject& subject) {
   static const Drawn rules{
       .property = "rules_alone",
       .about = About::rules,
-      .graphs = 4,
+      .graphs = 8,
       .asked = {find_property("pass_alone"), find_property("exact_passes"), find_property("all_passes"),
                 find_property("passes_left_out"), find_property("reference")}};
   return drawn_that_fails(rules, subject.setting(), subject.scratch());
