@@ -12,6 +12,7 @@
 #include "compiler/ops/op_table.h"
 #include "compiler/passes/joint/attention_patterns.h"
 #include "fuzz/adapt.h"
+#include "fuzz/rule_dtypes.h"
 
 namespace lenz::fuzz {
 
@@ -190,7 +191,6 @@ class Instance {
 
  private:
   bool has_root(const Rule& rule) const { return rule.plan[0].node < nodes_.size(); }
-
   template <class T>
   static void bind_to(std::span<const std::string> names, std::string_view name, std::vector<T>& places, const T& to) {
     const auto at = std::ranges::find(names, name);
@@ -311,8 +311,7 @@ class Instance {
       if (std::ranges::find(values_, v) != values_.end()) own.push_back(v);
     if (!own.empty() && c_.below(4) != 3) growth_.values = own;
     const size_t before = growth_.values.size();
-    const uint32_t fresh = growth_.habits.fresh;
-    std::vector<int64_t> common = growth_.habits.common;
+    const Habits habits = growth_.habits;
     if (wanted_.promotes && !own.empty() && c_.below(4) != 3) {  // of the shape that is there, but an input of its own
       growth_.habits.fresh = 16;
       growth_.habits.common.clear();
@@ -321,8 +320,7 @@ class Instance {
     GraphCalls maker(growth_, choose, op);
     std::vector<Arg> args;
     auto keep = [&] {  // what the generator added stays
-      growth_.habits.fresh = fresh;
-      growth_.habits.common = std::move(common);
+      growth_.habits = habits;
       if (growth_.values.size() != all.size())
         all.insert(all.end(), growth_.values.begin() + static_cast<ptrdiff_t>(before), growth_.values.end());
       growth_.values = std::move(all);
@@ -489,26 +487,6 @@ Lacking lacking(const Rule& rule, uint64_t time) {
   if (which < questions + places.size()) return {.place = places[which - questions]};
   return {.any = true};
 }
-
-// One dtype, or two that are promoted: a rule that asks of none denies none. Oftener those in which negatives wrap.
-struct RuleDtypes {
-  DtypeSet set;
-  bool promotes = false;
-};
-RuleDtypes dtypes_of_rule(DtypeSet liked, Chooser& choose) {
-  constexpr Dtype kAll[] = {Dtype::u8,   Dtype::f32, Dtype::i64, Dtype::i32, Dtype::b8,   Dtype::i8,     Dtype::f16,
-                            Dtype::bf16, Dtype::f64, Dtype::i16, Dtype::c64, Dtype::c128, Dtype::f8e4m3, Dtype::f8e5m2};
-  constexpr uint32_t kWeights[std::size(kAll)] = {5, 3, 3, 3, 2, 3, 2, 2, 2, 1, 2, 1, 1, 1};
-  static_assert(std::size(kAll) == kDtypeCount);
-  auto one = [&] { return DtypeSet::of(kAll[choose.weighted(kWeights)]); };
-  switch (choose.below(8)) {
-    case 0: return {liked};
-    case 1:
-    case 2:
-    case 3: return {one()};
-    default: return {one() | one(), true};
-  }
-}
 }  // namespace
 
 bool grow_idiom(Growth& growth, Chooser& choose, const NodeMade& made, std::optional<IdiomTurn> turn) {
@@ -519,12 +497,12 @@ bool grow_idiom(Growth& growth, Chooser& choose, const NodeMade& made, std::opti
   const size_t attempts = lacks.any ? 1 : lacks.question ? kAttemptsAtLack : kAttempts;
   const Rule lax = lacks.question ? without(rule, *lacks.question) : Rule();
   Instance::Wanted wanted{.conditions = lacks.any        ? std::span<const Condition>()
-                                              : lacks.question ? std::span<const Condition>(lax.conditions)
-                                                               : std::span<const Condition>(rule.conditions),
-                                .astray = lacks.place,
-                                .some_astray = lacks.any,
-                                .other_op = lacks.question ? asked_op(rule, *lacks.question) : kNoSlot,
-                                .denied = lacks.question ? &rule.conditions[*lacks.question] : nullptr};
+                                        : lacks.question ? std::span<const Condition>(lax.conditions)
+                                                         : std::span<const Condition>(rule.conditions),
+                          .astray = lacks.place,
+                          .some_astray = lacks.any,
+                          .other_op = lacks.question ? asked_op(rule, *lacks.question) : kNoSlot,
+                          .denied = lacks.question ? &rule.conditions[*lacks.question] : nullptr};
   const uint32_t adapt = growth.habits.adapt;
   const bool parameters = growth.habits.parameters;
   const DtypeSet liked = growth.habits.dtypes;
@@ -535,9 +513,7 @@ bool grow_idiom(Growth& growth, Chooser& choose, const NodeMade& made, std::opti
       growth.habits.dtypes = DtypeSet::of(static_cast<Dtype>((first_dtype + i) % kDtypeCount));
       growth.habits.fresh = 16;
     } else if (!lacks.question) {
-      const RuleDtypes dtypes = dtypes_of_rule(liked, choose);
-      growth.habits.dtypes = dtypes.set;
-      wanted.promotes = dtypes.promotes;
+      growth.habits.dtypes = dtypes_of_rule(liked, choose, wanted.promotes);
       growth.habits.fresh = choose.below(4) == 3 ? std::max<uint32_t>(fresh, 8) : fresh;  // so that two meet
     }
     growth.habits.adapt = choose.flip() ? adapt : 0;      // rules that ask for parameters want inputs as they are

@@ -87,7 +87,8 @@ TEST(Needless, NoResultHangsOnWhatIsWritten) {
     return ends_by_need(boxed, *graph);
   };
   const std::string nothing = "  %r = aten.mul(%w, 0)\n  return %r\n";
-  const std::string apart = "  %o = aten.empty([2], dtype=i16)\n", out = "  %w = aten.index_copy(%x, 0, %i, %x, out=%o)\n";
+  const std::string apart = "  %o = aten.empty([2], dtype=i16)\n",
+                    out = "  %w = aten.index_copy(%x, 0, %i, %x, out=%o)\n";
   EXPECT_EQ(ends(apart + out, nothing), Ending::finished);
   EXPECT_EQ(ends(apart + out, "  %r = aten.clamp(%w, 1)\n  return %r\n"), Ending::raised);
   EXPECT_EQ(ends(apart + out, "  %r = aten.mul(%w, 0)\n  %q = aten.neg(%o)\n  return %r, %q\n"), Ending::raised);

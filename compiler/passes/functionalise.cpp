@@ -485,8 +485,7 @@ class Functionaliser {
         return call(graph_, before, "aten._to_copy", {&of, 1}, 0, {&dtype, 1});  // op name: the conversion itself
       };
       const ValueId element = args[0].value(), byte = converted(element);
-      args[0] = Arg::of_value(byte);
-      if (single == Truth::unknown) args[0] = Arg::of_value(one_itself(before, element, byte, converted));
+      args[0] = Arg::of_value(single == Truth::no ? byte : one_itself(before, element, byte, converted));
       return;
     }
     const int dtype = functional.schema.find("dtype");
@@ -509,14 +508,13 @@ class Functionaliser {
     const auto made = [&](std::string_view op, std::initializer_list<Arg> of, std::span<const Keyword> as = {}) {
       return call(graph_, before, op, of, 0, as);
     };
-    const Keyword number[] = {{"dtype", Arg::of_dtype(Dtype::i64)},
-                              {"device", Arg::of_device(graph_.type(element).device)}};
-    const Dim all = numel(graph_.type(element).sizes());
-    const Arg none = graph_.context().dims({}), one = Arg::of_int(1), zero = Arg::of_int(0);
+    const Type& t = graph_.type(element);
+    const Keyword number[] = {{"dtype", Arg::of_dtype(Dtype::i64)}, {"device", Arg::of_device(t.device)}};
+    const Dim all = numel(t.sizes());
     // Op names: those that say what eager does.
-    const ValueId count = made("aten.full", {none, Arg::of_dim(all)}, number);
-    const ValueId single = made("aten.eq.Scalar", {Arg::of_value(count), one});
-    const ValueId other = converted(made("aten.ne.Scalar", {Arg::of_value(element), zero}));
+    const ValueId count = made("aten.full", {graph_.context().dims({}), Arg::of_dim(all)}, number);
+    const ValueId single = made("aten.eq.Scalar", {Arg::of_value(count), Arg::of_int(1)});
+    const ValueId other = converted(made("aten.ne.Scalar", {Arg::of_value(element), Arg::of_int(0)}));
     return made("aten.where.self", {Arg::of_value(single), Arg::of_value(other), Arg::of_value(byte)});
   }
 
