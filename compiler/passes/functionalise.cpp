@@ -510,12 +510,12 @@ class Functionaliser {
     };
     const Type& t = graph_.type(element);
     const Keyword number[] = {{"dtype", Arg::of_dtype(Dtype::i64)}, {"device", Arg::of_device(t.device)}};
-    const Dim all = numel(t.sizes());
-    // Op names: those that say what eager does.
-    const ValueId count = made("aten.full", {graph_.context().dims({}), Arg::of_dim(all)}, number);
-    const ValueId single = made("aten.eq.Scalar", {Arg::of_value(count), Arg::of_int(1)});
-    const ValueId other = converted(made("aten.ne.Scalar", {Arg::of_value(element), Arg::of_int(0)}));
-    return made("aten.where.self", {Arg::of_value(single), Arg::of_value(other), Arg::of_value(byte)});
+    const Arg all = Arg::of_dim(numel(t.sizes())), none = graph_.context().dims({});
+    const ValueId count = made("aten.full", {none, all}, number);                           // op name: what eager does
+    const ValueId single = made("aten.eq.Scalar", {Arg::of_value(count), Arg::of_int(1)});  // op name: what eager does
+    const ValueId other =
+        converted(made("aten.ne.Scalar", {Arg::of_value(element), Arg::of_int(0)}));  // op name: what eager does
+    return made("aten.where.self", {Arg::of_value(single), Arg::of_value(other), Arg::of_value(byte)});  // op name: so
   }
 
   // A write to the tensors of a list: the functional row gives a list.
