@@ -31,7 +31,9 @@ RIGHT, WEAK, DRAWS, RAISED, OUTSIDE, FAILED = (
 
 def said(command, timeout):
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=timeout, check=False)
+        # What drawn graphs print, and are named, is any bytes.
+        how = {"capture_output": True, "encoding": "utf-8", "errors": "backslashreplace"}
+        done = subprocess.run(command, **how, timeout=timeout, check=False)
     except subprocess.TimeoutExpired:
         return OUR_FAULT, f"no answer in {timeout} s"
     return done.returncode, (done.stdout + done.stderr).strip()
