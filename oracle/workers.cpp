@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "compiler/base/error.h"
+#include "compiler/base/large_pages.h"
 
 namespace lenz::oracle {
 
@@ -90,6 +91,7 @@ uint64_t limit_memory(uint64_t extra) {
   if (int null = open("/dev/null", O_WRONLY | O_CLOEXEC); null >= 0) dup2(null, STDERR_FILENO);
 #endif
   const uint64_t enough = limit_memory(limits.extra_memory);
+  poison_heap();
   uint64_t task = 0;
   while (read_all(fd, &task, sizeof task)) {
     std::string result;

@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#include <algorithm>
 #include <csignal>
+#include <cstdlib>
 #include <map>
 #include <new>
 #include <set>
@@ -35,6 +37,31 @@ TEST(Workers, AFreshProcessKnowsNothingOfTheLastTask) {
     EXPECT_EQ(seen, fresh ? 0 : 8);
   }
 }
+
+#if defined(__GLIBC__) && !defined(LENZ_ADDRESS_SANITIZER)
+TEST(Workers, WhatNobodySetIsNoZeroByChance) {
+  constexpr size_t kBytes = 5000, kOwn = 64;  // the allocator's own words stand before that
+  int zeros = 0, kept = 0;
+  WorkerCalls calls;
+  calls.work = [&](size_t, Place&) {
+    auto* one = static_cast<volatile unsigned char*>(std::malloc(kBytes));
+    const int first = static_cast<int>(std::count(one, one + kBytes, 0));
+    std::fill(one, one + kBytes, 7);
+    std::free(const_cast<unsigned char*>(one));
+    auto* again = static_cast<volatile unsigned char*>(std::malloc(kBytes));
+    const std::string seen = std::to_string(first) + " " + std::to_string(std::count(again + kOwn, again + kBytes, 7));
+    std::free(const_cast<unsigned char*>(again));
+    return seen;
+  };
+  calls.done = [&](size_t, const std::string& seen) {
+    zeros += !seen.starts_with("0 ");
+    kept += !seen.ends_with(" 0");
+  };
+  run_in_workers(4, 1, {}, calls);
+  EXPECT_EQ(zeros, 0);
+  EXPECT_EQ(kept, 0);
+}
+#endif
 
 TEST(Workers, ADeathIsToldWithItsPlaceAndTheTaskMayGoOn) {
   int deaths = 0, done = 0;

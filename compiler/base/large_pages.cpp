@@ -66,4 +66,10 @@ void keep_freed_memory() {
 #endif
 }
 
+void poison_heap() {
+#if defined(__GLIBC__) && !defined(LENZ_ADDRESS_SANITIZER)
+  mallopt(M_PERTURB, 0x5a);  // of what is freed; what is given out has its complement
+#endif
+}
+
 }  // namespace lenz

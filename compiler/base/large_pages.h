@@ -1,5 +1,5 @@
 // Memory that the system gives afresh, and its pages.
-// Thread-safety: pure functions, of memory that their caller owns, and keep_freed_memory() from anywhere.
+// Thread-safety: pure functions, of memory that their caller owns; keep_freed_memory() and poison_heap() from anywhere.
 #pragma once
 
 #include <cstddef>
@@ -26,5 +26,10 @@ void offer_pages(std::byte* memory, uint64_t bytes);
 // back what lies at the end of its memory, and asks for it again a moment later: pages that have to be cleared anew in
 // every call of an op that takes a few megabytes while it works.
 void keep_freed_memory();
+
+// From now on what this process has of the C library is no zero by chance: it has one pattern before somebody sets it,
+// another one when nobody owns it any more. Who reads either gets what nobody takes for a result. (What glibc keeps for
+// a thread, of at most a kilobyte each, goes round as it is.)
+void poison_heap();
 
 }  // namespace lenz
