@@ -98,13 +98,9 @@ oracle::Trial& Subject::trial() {
   }
   run->demands =
       std::make_shared<const std::vector<oracle::Demand>>(oracle::input_demands(graph_, run->binding.lookup()));
-  oracle::Values values = setting_.values;
-  int range = 0;
-  if (values == oracle::Values::exact) {
-    oracle::ExactPlan plan = oracle::plan_exact(graph_, boxed_, run->binding, *run->demands);
-    range = plan.range;
-    if (!plan.possible()) values = oracle::Values::ordinary;
-  }
+  const oracle::Values values = setting_.values;
+  const int range =
+      values == oracle::Values::exact ? oracle::plan_exact(graph_, boxed_, run->binding, *run->demands).range : 0;
   run->source.emplace(graph_, run->binding, values, setting_.seed, range, run->demands);
   run->trial.emplace(graph_, boxed_, *run->source, run->binding, execute_options());
   run_ = std::move(run);

@@ -31,11 +31,13 @@ class Source {
   // `said`: numbers that the graph itself says.
   Source(Dtype dtype, const Demand& demand, Values values, uint64_t seed, int exact_range, std::span<const double> said)
       : dtype_(dtype), real_(to_real(dtype)), demand_(demand), values_(values), seed_(seed), said_(said) {
-    if (values == Values::exact) demand_.usual = {-1.0 * exact_range, 1.0 * exact_range};
+    if (values == Values::exact && exact_range > 0) demand_.usual = {-1.0 * exact_range, 1.0 * exact_range};
     auto [low, high] = range();
     low_ = low;
     high_ = high;
-    if (is_integral(dtype, true) || values == Values::exact) {
+    // Where nothing keeps the graph exact numbers are whole if their readers take several such.
+    whole_ = values == Values::exact && (exact_range > 0 || std::ceil(low) < std::floor(high));
+    if (is_integral(dtype, true) || whole_) {
       low_ = std::ceil(low);
       high_ = std::max(low_, std::floor(high));
     }
@@ -115,7 +117,7 @@ class Source {
       if (double x = of_any_size(mix(b + 1)); fits(x)) return x;
     if (says(i))
       if (double x = said_[mix(b + 2) % said_.size()]; demand_.admits(x) && x >= -1e4 && x <= 1e4) return x;
-    if (values_ == Values::exact) {
+    if (whole_) {
       double x = low_ + std::floor((high_ - low_ + 1) * unit(b));
       return nonzero() && x == 0 ? high_ : x;
     }
@@ -207,6 +209,7 @@ class Source {
   uint64_t seed_;
   std::span<const double> said_;
   double low_ = 0, high_ = 0;
+  bool whole_ = false;    // floats hold integers alone
   uint64_t stretch_ = 1;  // as many elements are special together
   uint64_t certain_ = 0;  // the element that points beyond in any case
 };

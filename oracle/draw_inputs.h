@@ -20,9 +20,10 @@ enum class Values : uint8_t {
   ordinary,  // in the domains of those who read them (demands.h); what the graph declares by `init` is that
   special,   // among ordinary ones NaN, infinities, zeros, subnormals, largest and smallest, others of any size; the
              // ends of integers; numbers that the graph says
-  exact,     // small integers for which every float operation is exact (exact.h), if there are such
-  ties,      // three different values in each input: duplicates among indices, equal keys; one is the graph's
-  sorted,    // ascending along the last dim
+  exact,   // small integers for which every float operation is exact (exact.h), if there are such; else integers where
+           // readers take some: functions have their ends, and thresholds lie, at such
+  ties,    // three different values in each input: duplicates among indices, equal keys; one is the graph's
+  sorted,  // ascending along the last dim
   constant,  // one value in each input
   nan,       // NaN in every float
   beyond,    // ordinary ones, but some indices point beyond what they index: eager raises
@@ -34,7 +35,7 @@ std::vector<std::string> value_mode_names();
 Values values_of_seed(uint64_t seed);  // the modes in turn, without `beyond`; of seed 0 ordinary ones
 
 // Whatever the mode but `beyond`, indices stay in range, and nothing divides integers by zero. `exact_range` is an
-// ExactPlan's.
+// ExactPlan's: 0 where nothing keeps the graph exact.
 class InputSource {
  public:
   using Given = std::function<std::vector<RunValue>(Boxed&)>;

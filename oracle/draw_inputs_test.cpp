@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <set>
@@ -279,6 +280,31 @@ TEST(DrawInputs, ExactValuesReachWhatOnlyAnAliasShows) {
 }
 
 // What the graph itself gives as indices serves some sizes and not others.
+TEST(DrawInputs, WhereNothingIsExactNumbersAreWholeIfTheirReadersTakeSeveral) {
+  auto graph = parse_graph(R"(graph @g(
+    %x: f32[40], %target: f32[40] init uniform(-0.5, 3.5, seed=1), %p: f32[40],
+    %q: f32[40] init uniform(0.25, 0.75, seed=2)) {
+  %0 = aten.poisson_nll_loss(%x, %target, true, true, 1e-08, 0)
+  %1 = aten.logit(%p)
+  %2 = aten.exp(%q)
+  return %0, %1, %2
+})",
+                           op_table());
+  Boxed boxed(DeviceKind::cpu);
+  const std::vector<RunValue> made = InputSource(*graph, {}, Values::exact, 3).make(boxed);
+  for (const size_t i : {0U, 1U}) {
+    const std::vector<double> list = numbers(made[i]);
+    EXPECT_TRUE(std::ranges::all_of(list, [](double x) { return x == std::floor(x); })) << i;
+    EXPECT_GT(std::set<double>(list.begin(), list.end()).size(), 3U) << i;
+  }
+  expect_within(numbers(made[1]), 0, 3);
+  for (const size_t i : {2U, 3U}) {
+    const std::vector<double> list = numbers(made[i]);
+    EXPECT_TRUE(std::ranges::none_of(list, [](double x) { return x == std::floor(x); })) << i;
+  }
+  expect_within(numbers(made[3]), 0.25, 0.75);
+}
+
 TEST(DrawInputs, IndicesThatTheGraphGivesMayPointBeyond) {
   auto beyond = [](std::string_view text, std::string_view sizes) {
     auto graph = parse_graph(text, op_table());

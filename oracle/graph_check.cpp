@@ -63,7 +63,6 @@ class GraphCheck {
     if (values_ == Values::exact) {
       plan = plan_exact(*graph_, boxed_, binding);
       ++(plan.possible() ? report_.exact : report_.inexact);
-      if (!plan.possible()) values_ = Values::ordinary;
       if (report_.inexact == 1 && !plan.possible()) report_.inexact_why = plan.why;
     }
     begin(binding, plan.range);

@@ -121,7 +121,7 @@ void show(const Answer& a) {
     if (report.exact && report.refused < report.seeds)
       std::printf("; on %zu every operation is exact, and all are the same bit for bit", report.exact);
     if (report.inexact)
-      std::printf("; on %zu no values keep it exact (%s): ordinary ones there", report.inexact,
+      std::printf("; on %zu no values keep it exact (%s): whole numbers there, where readers take some", report.inexact,
                   report.inexact_why.c_str());
     if (report.bounded) std::printf("; eager lies within the bounds of float64 on %zu seed(s)", report.bounded);
     if (report.loosely_held)

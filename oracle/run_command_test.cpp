@@ -502,7 +502,7 @@ TEST_F(RunCommand, TheCheckSaysWhetherValuesWereExact) {
               HasSubstr("on 1 every operation is exact, and all are the same bit for bit"));
   const Said other = check({"--values", "exact", "--seeds", "1"});
   EXPECT_THAT(other.text, AllOf(HasSubstr("on 1 no values keep it exact ("), HasSubstr("tanh"),
-                                HasSubstr("): ordinary ones there")));
+                                HasSubstr("): whole numbers there")));
   ASSERT_EQ(run({"--on", "eager", "--values", "exact", "--save", file("out.npz")}, "sum.lenz").code, ExitCode::fine);
   EXPECT_THAT(check({"--values", "exact", "--against", file("out.npz")}, "sum.lenz").text,
               HasSubstr("1 of them held bit for bit: on these inputs every operation is exact"));

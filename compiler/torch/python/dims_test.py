@@ -258,6 +258,24 @@ class Dims(ExportCase):
                 self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("s0 in 0..19", self.export(lambda x: x + 1, X[:1].clone(), dynamic={"x": {0: range(0, 20)}}).text)
 
+    def test_a_dim_that_says_no_low_end_does_not_insist_on_0(self):
+        def f(x):
+            return x + 1 if x.shape[0] > 1 else x - 1  # more than one
+
+        error = self.refused_here(f, X.clone(), dynamic={"x": {0: torch.export.Dim("n", min=1, max=63)}})
+        self.assertIn("captured for 2..63 of dim 0 of `x` alone; `dynamic` asks for 1..63", error.what)
+        for sizes in (torch.export.Dim("n", max=63), torch.export.Dim("n", min=0, max=63)):
+            with self.assertWarns(lenz.DynamicWarning) as told:
+                made = self.export(f, X.clone(), dynamic={"x": {0: sizes}})
+            self.assertIn("`dynamic` asks for 0..63; the text is not for 0, 1", str(told.warning))
+            self.assertIn("more than one", str(told.warning))
+            self.assertIn("s0 in 2..63", made.text)
+        attention = torch.nn.MultiheadAttention(12, 3, batch_first=True).eval()
+        sizes = {0: torch.export.Dim("b", max=64), 1: torch.export.Dim("t", max=63)}
+        with self.assertWarns(lenz.DynamicWarning):
+            made = self.export(lambda x: attention(x, x, x, need_weights=False)[0], torch.randn(3, 4, 12), dynamic=(sizes,))
+        self.assertIn("s0 in 2..64, s1 in 2..63", made.text)
+
     def test_sizes_that_are_asked_for_and_left_out(self):
         def f(x):
             return x + 1 if x.shape[0] > 1 else x - 1  # more than one

@@ -9,6 +9,7 @@ import itertools
 import json
 import math
 import typing
+import unittest.mock
 from pathlib import Path
 
 import numpy as np
@@ -31,6 +32,19 @@ class Exports(ExportCase):
         with np.load(self.folder / "g.npz") as stored:
             np.testing.assert_array_equal(stored["0.weight"], net[0].weight.detach().numpy())
         self.agrees(made, net, X)
+
+    def test_what_can_not_be_written_whole_leaves_what_was_there(self):
+        module = torch.nn.Linear(3, 4)
+        made = self.export(module, torch.randn(2, 3))
+        before = {file: file.read_bytes() for file in made.path.parent.iterdir()}
+
+        def half(path, arrays):
+            path.write_bytes(b"half of it")
+            raise OSError(28, "No space left on device")
+
+        with unittest.mock.patch("lenz.weights.write", half), self.assertRaisesRegex(lenz.ExportError, "No space left"):
+            self.export(torch.nn.Linear(3, 5), torch.randn(2, 3))
+        self.assertEqual(before, {file: file.read_bytes() for file in made.path.parent.iterdir()})
 
     def test_seeded_weights_need_no_file(self):
         made = self.export(nn.Sequential(nn.Linear(4, 3), nn.LayerNorm(3)), X, weights="seeded", sources=False)

@@ -30,6 +30,7 @@ class Asked:
     dim: int
     low: int | None
     high: int | None
+    insists: bool = True  # on the low end; a Dim whose end is 0 may just not have said one
 
     def __str__(self):
         return f"dim {self.dim} of `{self.name}`"
@@ -155,12 +156,13 @@ def asked(dynamic, program, args, kwargs):
 
 
 def _ends(entry):
-    """The range that one dim's entry states. A Dim's own ends, 0 and infinity, are no statement."""
+    """The range that one dim's entry states, and whether it insists on the low end. A Dim's own ends, 0 and infinity, are
+    no statement; 0 beside another high end may be one."""
     if isinstance(entry, range):
-        return (min(entry), max(entry)) if len(entry) else (None, None)
+        return (min(entry), max(entry), True) if len(entry) else (None, None, True)
     low, high = getattr(entry, "min", None), getattr(entry, "max", None)
     high = None if high is None or high == int_oo else int(high)
-    return (None if low is None or (low == 0 and high is None) else int(low)), high
+    return (None if low is None or (low == 0 and high is None) else int(low)), high, low != 0
 
 
 def of_any_size(wanted):
@@ -208,7 +210,10 @@ def _require_dim(a, size, shape_env, conditions):
         if len(holding) < len(values):
             holes.append((sizes([v for v in values if v not in holding]), line))
     too_low, too_high = a.low is not None and low > a.low, a.high is not None and high is not None and high < a.high
-    if too_low or too_high:
+    if too_low and not (a.insists or too_high):
+        line = _line_that_excludes(e, symbol, a.low, shape_env, conditions)
+        holes.append((", ".join(str(v) for v in range(a.low, min(low, a.low + 6))) + (", ..." if low - a.low > 6 else ""), line))
+    elif too_low or too_high:
         raise ExportError(f"the program is captured for {_span(low, high)} of {a} alone; `dynamic` asks for "
                           f"{_span(a.low or 0, a.high)}",
                           _line_that_excludes(e, symbol, a.low if too_low else a.high, shape_env, conditions),

@@ -220,24 +220,35 @@ def _results(program, writer, env, outputs):
 
 
 def _files(path, text, module, arrays, inputs, sources, places):
-    files = [path]
-    store = path.with_suffix(".npz")
-    if arrays:
-        values.write(store, arrays)
-        files.append(store)
-    elif store.exists():
-        store.unlink()
     text = _canonical(text, module, path)
-    temporary = path.with_name(f"{path.name}.{os.getpid()}")
-    temporary.write_text(text)
-    temporary.replace(path)
+    store = path.with_suffix(".npz")
+    contents = {store: lambda to: values.write(to, arrays)} if arrays else {}
+    contents[path] = lambda to: to.write_text(text)
     if sources:
-        beside = path.with_suffix(".sources.json")
-        beside.write_text(json.dumps({graph: {name: dataclasses.asdict(s) for name, s in found.items()}
-                                      for graph, found in module.sources.items()}, indent=1) + "\n")
-        files.append(beside)
+        told = json.dumps({graph: {name: dataclasses.asdict(s) for name, s in found.items()}
+                           for graph, found in module.sources.items()}, indent=1) + "\n"
+        contents[path.with_suffix(".sources.json")] = lambda to: to.write_text(told)
+    _write_all(contents)
+    if not arrays:
+        store.unlink(missing_ok=True)
+    files = sorted(contents, key=lambda file: file != path)
     externs = {schema: [str(s) for n in nodes if (s := source_of_node(n))] for schema, nodes in module.externs.items()}
     return Exported(path, text, inputs, externs, files, places)
+
+
+def _write_all(contents):
+    """Files, each by who writes it: all of them, or none, and what was there stays."""
+    written = {}
+    try:
+        for file, write in contents.items():
+            written[file] = file.with_name(f"{file.name}.{os.getpid()}")
+            write(written[file])
+    except BaseException:
+        for temporary in written.values():
+            temporary.unlink(missing_ok=True)
+        raise
+    for file, temporary in written.items():
+        temporary.replace(file)
 
 
 def _parts(text):
