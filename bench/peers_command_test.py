@@ -102,6 +102,16 @@ def swish_gradient(n=1000):
             rows = json.loads(told.read_text())["rows"]
             self.assertEqual([(r["name"], r["check"]) for r in rows], [("swish", "right"), ("swish_gradient", "right")])
 
+    def test_a_module_that_fails_or_has_no_rows_says_so(self):
+        with tempfile.TemporaryDirectory() as folder:
+            broken, empty = Path(folder) / "broken.py", Path(folder) / "empty.py"
+            broken.write_text("import torch\n1 / 0\n")
+            empty.write_text("x = 1\n")
+            for module, words in ((broken, f"ZeroDivisionError: division by zero, at {broken}:2"), (empty, "has no rows")):
+                done = lenz("bench", "--peers", "--module", module)
+                self.assertNotEqual(done.returncode, 0)
+                self.assertIn(words, done.stdout + done.stderr)
+
     def test_it_says_what_it_lacks(self):
         done = lenz("bench", "--peers", "--only", "softmax_row_f32")
         self.assertEqual(done.returncode, 2)

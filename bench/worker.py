@@ -45,6 +45,12 @@ def compiled(program, subject):
     return torch.compile(program, mode=None if subject == "default" else subject, dynamic=False)
 
 
+def at_line(error, module):
+    """Where in the user's file that happened, if it did."""
+    frames = [f for f in traceback.extract_tb(error.__traceback__) if module and f.filename == module]
+    return f", at {module}:{frames[-1].lineno}" if frames else ""
+
+
 class Server:
     def __init__(self, module):
         self.case, self.calls, self.module = None, {}, module
@@ -122,7 +128,8 @@ def main():
             told = getattr(server, asked.pop("do"))(**asked)
         except Exception as e:  # the row's fault; the others are still wanted
             traceback.print_exc()
-            told = {"error": f"{type(e).__name__}: {str(e).strip().splitlines()[0] if str(e).strip() else ''}{remedy(e)}"}
+            what = str(e).strip().splitlines()[0] if str(e).strip() else ""
+            told = {"error": f"{type(e).__name__}: {what}{at_line(e, options.module)}{remedy(e)}"}
         print(json.dumps(told), file=answers)
 
 

@@ -372,8 +372,14 @@ def rows_of(path):
         raise ValueError(f"'{path}' can't be loaded as a module named {name}")
     module = sys.modules[name] = importlib.util.module_from_spec(spec)
     tracked = set(ROWS)
-    spec.loader.exec_module(module)
-    return {name: r for name, r in ROWS.items() if name not in tracked}
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:  # who asks again is to hear the same
+        del sys.modules[name]
+        raise
+    if made := {name: r for name, r in ROWS.items() if name not in tracked}:
+        return made
+    raise ValueError(f"'{path}' has no rows: functions behind @row(own=...) that return a Case (bench/MODULES.md)")
 
 
 def all_rows(module=None):

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <exception>
@@ -109,6 +110,7 @@ ExitCode run(const std::vector<std::string>& all) {
 }  // namespace lenz
 
 int main(int argc, char** argv) {
+  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow (ulimit -f) is an error of the write, which says so
   std::vector<std::string> all(argv, argv + argc);
   if (all.empty()) all.emplace_back("lenz");
   const lenz::ExitCode code = lenz::run(all);

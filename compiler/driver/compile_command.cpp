@@ -67,6 +67,7 @@ ExitCode compile_command(std::span<const std::string> args) {
       ->expected(2);
   if (!parse_arguments(app, args)) return ExitCode::fine;
 
+  const schedule::Target asked = schedule::cpu_target(target, cores);  // whatever is printed: a name that is none
   auto graph = read_valid_graph(file, op_table());
   if (!pair.empty()) stage = "plan";
   if (!plan_file.empty() && stage == "core") stage = "realised";
@@ -83,7 +84,7 @@ ExitCode compile_command(std::span<const std::string> args) {
     loops::Program program = lower_graph(*graph, lower);
     std::optional<schedule::Plan> given;
     if (!plan_file.empty()) given = schedule::parse_plan(read_text(plan_file, kLongestPlan), plan_file);
-    const schedule::Target machine = given ? given->target : schedule::cpu_target(target, cores);
+    const schedule::Target machine = given ? given->target : asked;
     schedule::prepare(program, machine);
     const schedule::Plan plan = given ? *given : schedule::plan(program, machine);
     if (!pair.empty()) {

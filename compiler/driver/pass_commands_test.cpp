@@ -31,6 +31,15 @@ TEST(PassesCommand, JsonFitsItsSchema) {
             std::vector<std::string>());
 }
 
+TEST(CompileCommand, ATargetThatThereIsNotIsBadInputWhateverIsPrinted) {
+  for (const char* stage : {"core", "plan", "asm"}) {
+    const Ran ran = run(std::string("compile --target avx51 --emit ") + stage + " -", kGraph);
+    EXPECT_EQ(ran.code, 2) << stage;
+    EXPECT_THAT(ran.out, HasSubstr("avx51"));
+  }
+  EXPECT_EQ(run("compile --target generic -", kGraph).code, 0);
+}
+
 TEST(OptCommand, RunsThePassesThatAreNamed) {
   Ran ran = run("opt --verify-each --passes dead_code -", kGraph);
   EXPECT_EQ(ran.code, 0);

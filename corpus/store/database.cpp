@@ -39,6 +39,7 @@ Database::~Database() { sqlite3_close(handle_); }
 void Database::fail(std::string_view doing) const {
   const int code = handle_ ? sqlite3_errcode(handle_) : SQLITE_NOMEM;
   std::string remedy = "see whether the folder exists and may be written to";
+  if (code == SQLITE_IOERR) remedy = "see whether its disk is full, or its folder may not be written to";
   if (code == SQLITE_FULL) remedy = "make room on its disk; nothing that was stored before is lost";
   if (code == SQLITE_NOTADB || code == SQLITE_CORRUPT)
     remedy = "it is no store of Lenz, or a damaged one; give another file, this one is left as it is";
