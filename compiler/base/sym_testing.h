@@ -1,4 +1,4 @@
-// For tests only: random dims as text, so that one text is both built symbolically and computed with numbers in place
+// For tests and the fuzzer: random dims as text, so that one text is both built symbolically and computed with numbers in place
 // of its symbols, which never takes a symbolic path.
 #pragma once
 

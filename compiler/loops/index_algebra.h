@@ -52,7 +52,7 @@ class IndexSpace {
   // --- bounds
   bool proves(const Cond& cond) const { return empty_ || facts_.proves(cond); }
   Range range(Dim index) const;
-  // The least and the greatest value over the box, without axes in them.
+  // The least and the greatest value over the box, without axes in them but those that a tile's extent has.
   std::optional<std::pair<Dim, Dim>> ends(Dim index) const;
   bool in_bounds(Dim index, Dim size) const;              // 0 <= index < size
   bool asks_nonlinear(std::span<const Dim> asked) const;  // whether a question about these is nonlinear (linear.h)
