@@ -446,11 +446,13 @@ void KernelEmitter::store(const Store& s, Frame& f) {
   const bool wide = at.wide();
   ScalarCode& code = wide ? *wide_ : *narrow_;
   const Val& value = f.values[s.value];
-  Mask mask = wide ? f.mask : Mask{};
-  // Lanes whose place does not vary, where points have places of their own: there is one point, in the first lane.
+  // Lanes whose place does not vary, where points have places of their own: there is one point, in the first lane of
+  // the first vector. Others may have none.
   auto first = [&](llvm::Value* v) {
     return !wide && v && v->getType()->isVectorTy() ? b_.CreateExtractElement(v, uint64_t{0}) : v;
   };
+  Mask mask = f.mask;
+  mask.lanes = first(mask.lanes);
   if (s.mask != kNone) {
     Mask only = mask_of(s.mask, wide, f);
     only.lanes = first(only.lanes);

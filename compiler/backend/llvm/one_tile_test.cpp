@@ -115,6 +115,28 @@ TEST(FewVectors, AreWhatLoopsAre) {
   for (int64_t n : {1, 2, 16}) expect_same(known, {numbers({5, n})});
 }
 
+// A row that is one point, which is known of its size: vectors behind the first have no point to write.
+const std::string kOnePoint = R"(loops @one_point where s0 in 1..64 assuming s0 == 2 {
+  input %x: f32[s0] placed
+  temp %y: f32[s0, 3 - s0] placed
+  temp %t: f32[3 - s0] local
+  kernel k < s0 {
+    for j < 3 - s0 lanes 8 {
+      %0 = index[j*4 + k]
+      %1: f32 = to_dtype.i64 %0
+      store %t[j] = %1
+    }
+    for i < 3 - s0 lanes 16 {
+      %0 = load %t[0]
+      store %y[k, i] = %0
+    }
+  }
+  return %y
+}
+)";
+
+TEST(FewVectors, OfOnePointWriteIt) { expect_same(kOnePoint, {numbers({2})}); }
+
 // What two axes make together keeps its loops beside rows that have few vectors.
 const std::string kBesideProducts = R"(loops @beside_products where s0 in 0..100, s1 in 0..100, s2 in 0..100 {
   input %x: f32[s0, s1, s2] placed
