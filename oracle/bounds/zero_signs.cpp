@@ -4,6 +4,8 @@
 #include <cmath>
 #include <complex>
 
+#include "oracle/bounds/own_error.h"
+
 namespace lenz::oracle {
 
 namespace {
@@ -24,6 +26,7 @@ class Spread {
     return std::isfinite(low_) && std::isfinite(high_) ? high_ - low_ : kOpen;
   }
   bool both_zeros() const { return minus_ && plus_; }
+  double farthest() const { return std::max(std::fabs(low_), std::fabs(high_)); }
 
  private:
   double low_ = kOpen, high_ = -kOpen;
@@ -84,6 +87,11 @@ void open_loose_zeros(const ScalarRow& row, Dtype compute, Dtype result, std::sp
   }
   if (!loose) return;
   const auto target = row.result == ResultRule::target ? std::optional(result) : std::nullopt;
+  const OwnError own(row, compute, result, out.rest != nullptr, out.formula);
+  // What an implementation adds to what the other zero makes, which may be much larger.
+  auto added = [&](double far) {
+    return out.kind == ScalarKind::real ? own.with(far, {}, false, {}, far).error() : own.at(far);
+  };
   for (int64_t i = 0; i < count; ++i) {
     LooseParts zeros(operands, i);
     if (zeros.count == 0) continue;
@@ -96,7 +104,8 @@ void open_loose_zeros(const ScalarRow& row, Dtype compute, Dtype result, std::sp
       imaginary.add(there.imaginary);
     }
     out.loose_zeros = out.loose_zeros || real.both_zeros() || imaginary.both_zeros();
-    const double apart = real.width() + imaginary.width();
+    double apart = real.width() + imaginary.width();
+    if (apart > 0 && std::isfinite(apart)) apart += added(std::max(real.farthest(), imaginary.farthest()));
     if (apart == 0 || !zeros.certain) continue;  // what an uncertain number makes is in the error by now
     out.widen(i, apart);
     out.ambiguous[i] = 1;

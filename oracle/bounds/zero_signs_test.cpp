@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <numbers>
 
 #include "oracle/bounds/judged_case.h"
 
@@ -67,6 +68,21 @@ TEST(Bounds, WhatLooksAtALooseZeroIsOpenBothWays) {
   EXPECT_FALSE(j.with(0, 0, -INFINITY).mismatch);
   EXPECT_FALSE(j.with(2, 0, -1.0F).mismatch);
   EXPECT_TRUE(j.with(5, 0, -INFINITY).mismatch);
+}
+
+// What the other sign gives is rounded as well: pi of f32 is no pi.
+TEST(Bounds, WhatTheOtherZeroGivesIsRounded) {
+  for (Dtype dtype : {Dtype::f64, Dtype::f32, Dtype::f16, Dtype::bf16}) {
+    const std::string type = std::string(name(dtype)) + "[2]";
+    Judged j("graph @g(%x: " + type + ", %y: " + type + ", %z: " + type +
+                 ") { %m = aten.maximum(%x, %y) %a = aten.atan2(%z, %m) return %a }",
+             {{-0.0, 0}, {0, -0.0}, {0, 0}});
+    EXPECT_FALSE(j.verdict().mismatch) << j.verdict().mismatch->summary();
+    for (double error : j.errors()) {
+      EXPECT_GE(error, round_to(dtype, std::numbers::pi)) << type;
+      EXPECT_LT(error, 3.17) << type;
+    }
+  }
 }
 
 // Values alone are held to zeros' signs too, where these are promised.
