@@ -50,8 +50,9 @@ bool lays_otherwise(const Graph& made) {
   return any;
 }
 
-// How the operands of functions that are not exact lie, by the functions, once for each operand.
-// A tensor without dims or elements has no layout.
+// How the operands and results of functions that are not exact lie, by the functions, once for each of them: of a
+// number and a tensor in another order eager makes one in order, and so not with the kernel that writes to the tensor
+// itself. A tensor without dims or elements has no layout.
 using Lies = std::optional<LayoutClass>;
 using Layouts = std::map<std::string_view, std::multiset<Lies>>;
 void add_inexact_layouts(const Graph& graph, const SymValues& sizes, Layouts& all) {
@@ -59,13 +60,14 @@ void add_inexact_layouts(const Graph& graph, const SymValues& sizes, Layouts& al
   graph.for_each_node([&](NodeId id) {
     const Node& node = graph.node(id);
     if (node.op->accuracy == Accuracy::exact) return;
-    for (const Arg& a : node.arguments())
-      for_each_value(a, [&](ValueId v) {
-        const Type& t = graph.type(v);
-        if (!t.is_tensor()) return;
-        const bool somewhere = t.rank() > 0 && evaluate(numel(t.sizes()), sizes) != 0;
-        all[node.op->schema.packet].insert(somewhere ? Lies(layout_of(t, sizes)) : std::nullopt);
-      });
+    auto add = [&](ValueId v) {
+      const Type& t = graph.type(v);
+      if (!t.is_tensor()) return;
+      const bool somewhere = t.rank() > 0 && evaluate(numel(t.sizes()), sizes) != 0;
+      all[node.op->schema.packet].insert(somewhere ? Lies(layout_of(t, sizes)) : std::nullopt);
+    };
+    for (const Arg& a : node.arguments()) for_each_value(a, add);
+    for (uint16_t k = 0; k < node.result_count; ++k) add(node.result(k));
   });
 }
 Layouts inexact_layouts(const Graph& graph, const SymValues& sizes) {
@@ -82,15 +84,15 @@ std::set<Lies> out_of_order(const Layouts& layouts) {
   return all;
 }
 
-// Whether operands lie in ways that none did, or more of them in one way than did: of two that lay alike one may have
+// Whether these lie in ways that none did, or more of them in one way than did: of two that lay alike one may have
 // moved. That there are fewer of a kind, as of calls that nobody needed, moves none.
 bool lie_otherwise(const std::multiset<Lies>& before, const std::multiset<Lies>& behind) {
   return !std::ranges::includes(before, behind) ||
          std::ranges::any_of(before, [&](Lies layout) { return !behind.contains(layout); });
 }
 
-// Whether a function that both graphs call has operands that lie out of order in one of them, and otherwise in the
-// other one.
+// Whether a function that both graphs call has operands or results that lie out of order in one of them, and otherwise
+// in the other one.
 bool lays_a_function_otherwise(const Layouts& before, const Layouts& behind) {
   return std::ranges::any_of(before, [&](const auto& function) {
     auto same = behind.find(function.first);
@@ -201,7 +203,7 @@ bool Rewritten::rounds_in_place(const Graph& graph) {
 }
 
 // Eager's kernels for vectors and those for strided operands are two: a function that is not exact may end in other
-// last places where a pass has laid an operand otherwise.
+// last places where a pass has laid an operand, or its result, otherwise.
 bool Rewritten::rounds_by_layout(const Graph& made) const {
   const SymValues sizes = trial_.binding().lookup();
   const Layouts before = inexact_layouts(trial_.graph(), sizes), behind = inexact_layouts(made, sizes);
