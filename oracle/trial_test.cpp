@@ -99,5 +99,36 @@ TEST(Trial, DrawsBesideOneThatIsLeftOutAreOpen) {
   EXPECT_TRUE(trial.out_of_bounds(moved, {.drawn_by_host = 2}));
 }
 
+// One of two streams may decide that a line is printed, and the other one that it is not.
+TEST(Trial, WhatTwoStreamsPrintIsNotTheSame) {
+  auto graph = parse_graph(R"(graph @g(%x: f32[]) {
+    %d, %m = aten.native_dropout(%x, 0.5, true) %t = lenz.make_token()
+    %r, %u = lenz.cond(%m, @yes, @no, [%x, %t])
+    return %r, %u
+  }
+  graph @yes(%a: f32[], %t: token) { %u = lenz.print(%t, "{}", [%a]) return %a, %u }
+  graph @no(%a: f32[], %t: token) { return %a, %t })",
+                           op_table());
+  Boxed boxed(DeviceKind::cpu);
+  size_t lines = 0;
+  for (uint64_t seed = 0; seed < 16; ++seed) {
+    const InputSource inputs(*graph, {}, Values::ordinary, seed);
+    ExecuteOptions options;
+    options.ambient_seed = seed;
+    Trial trial(*graph, boxed, inputs, {}, options);
+    Execution got = trial.expected();
+    Reference right = Referee(boxed, options, Widening::bounds, Draws::lenz).run(*graph, trial.inputs(), {});
+    lines += right.lines;
+    const Printed line{"{}", {got.outputs[0]}};
+    got.printed.assign(right.lines, line);
+    EXPECT_FALSE(trial.out_of_bounds(got, {.drawn = true}));
+    EXPECT_FALSE(trial.out_of_bounds(got, {.drawn = true, .drawn_by_host = 1}));
+    got.printed.push_back(line);
+    EXPECT_TRUE(trial.out_of_bounds(got, {.drawn = true}));
+  }
+  EXPECT_GT(lines, 0u);
+  EXPECT_LT(lines, 16u);
+}
+
 }  // namespace
 }  // namespace lenz::oracle

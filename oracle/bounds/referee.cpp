@@ -583,6 +583,7 @@ Reference Referee::run_within_memory(const Graph& graph, std::span<const RunValu
   r.excused.assign(run.excused.begin(), run.excused.end());
   r.sizes_open = run.sizes_open || run.undecided;
   r.refusals_open = run.refusals_open || run.undecided;
+  r.lines = run.lines;
   if (run.undecided) r.lines_certain = run.lines;
   r.zero_signs_open = run.store.loosened();
   r.choices = run.store.choices();

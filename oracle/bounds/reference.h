@@ -49,6 +49,7 @@ struct Reference {
   bool sizes_open = false;             // what decides sizes that only the run knows was uncertain
   bool refusals_open = false;          // what a row refuses by may have been another: a divisor, an index
   size_t lines_certain = SIZE_MAX;     // behind so many lines a truth that was uncertain decided what is printed
+  size_t lines = 0;                    // that are printed, up to there
   bool zero_signs_open = false;        // there was a zero that may have either sign
   std::shared_ptr<const Choices> choices;
 };
