@@ -44,6 +44,13 @@ TEST(BrokenCalls, MayBeRefusedForEachIntegersReach) {
   EXPECT_FALSE(failure) << failure->key() << "\n" << failure->detail;
 }
 
+// A result that has its shape says where the other one's dims go: as a copy, if it is read lazily.
+TEST(BrokenCalls, WriteToWhatIsReadLazily) {
+  const OpDef* const rows[] = {op_table().find("aten.frexp.Tensor_out")};
+  const auto failure = wrongly_taken_call(rows, 5, 120000);
+  EXPECT_FALSE(failure) << failure->key() << "\n" << failure->detail;
+}
+
 TEST(BrokenCalls, AreNotTakenByTheRows) {
   for (const auto& row : op_table().rows()) {
     if (!row->generate || !row->infer) continue;

@@ -158,10 +158,11 @@ void frexp(Infer& in) {
     for (Dtype d : {self.dtype, Dtype::i32}) in.result(like(in, self, d));
     return;
   }
-  // Results that have their shape already are operands, and say where the others' dims go.
+  // Results that have their shape already are operands, and say where the others' dims go: as copies, if they are read
+  // lazily.
   Operands list;
   for (std::string_view out : {"mantissa", "exponent"}) {
-    const Type& t = in.tensor(out);
+    const Type& t = copied_if_lazy(in, in.at(out));
     bool fits = t.rank() == self.rank();
     for (size_t i = 0; fits && i < t.rank(); ++i) fits = in.same(t.sizes()[i], self.sizes()[i]);
     if (fits) list.push_back(operand(t));
