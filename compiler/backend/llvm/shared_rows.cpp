@@ -3,6 +3,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include "compiler/backend/llvm/ir.h"
@@ -21,15 +22,23 @@ struct All {
   std::map<std::string, SharedRow, std::less<>> rows;          // by symbol
   std::map<std::string, std::unique_ptr<Compiler>> compilers;  // by target
   std::vector<std::unique_ptr<Jit>> linked;                    // new code goes to the last
+  bool last_failed = false;
 };
-void begin_another(All& known) { define_row_calls(*known.linked.emplace_back(std::make_unique<Jit>())); }
 All& all() {
-  static All& one = *[] {  // for ever: at the end of the process, LLVM's own statics may go first
-    auto* made = new All;
-    begin_another(*made);
-    return made;
-  }();
+  static All& one = *new All;  // for ever: at the end of the process, LLVM's own statics may go first
   return one;
+}
+
+// Where new code goes: one that has failed to link a symbol, for want of memory say, never links it again. Another one
+// is there once it has all that code calls, so that want of memory here is only said once more.
+Jit& linking(All& known) {
+  if (known.linked.empty() || known.last_failed) {
+    auto made = std::make_unique<Jit>();
+    define_row_calls(*made);
+    known.linked.push_back(std::move(made));
+    known.last_failed = false;
+  }
+  return *known.linked.back();
 }
 
 CodeModule function_of(const ScalarRow& row, Dtype compute, Dtype result, const Compiler& compiler, int lanes,
@@ -78,12 +87,12 @@ const SharedRow& shared_row(const ScalarRow& row, Dtype compute, Dtype result, c
   CodeModule module = function_of(row, compute, result, *compiler, lanes, made);
   if (made.apart) {
     const std::string object = compiler->object(module);
-    Jit& jit = *known.linked.back();
+    Jit& jit = linking(known);
     try {
       jit.add_object(object);
       made.code = jit.lookup(symbol);
     } catch (...) {
-      begin_another(known);  // one that has failed to link a symbol, for want of memory say, never links it again
+      known.last_failed = true;
       throw;
     }
     LENZ_CHECK(made.code != nullptr, "a row was compiled and is not there");
