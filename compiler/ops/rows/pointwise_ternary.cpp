@@ -101,12 +101,11 @@ void pointwise_ternary_rows(RowSink& t) {
     $d = result_type(%self, %tensor1, %tensor2)
     $v = $value
     if dtype($value) == bool and is_constant($value) { $v = choose($value, 1, 0) }
-    if is_integral($d) and is_float($value) {
-      $v = choose($value < 0, 0 - scaled(1, 0 - $value), scaled(1, $value))
-    }
+    $whole = is_integral($d) and is_float($value)
+    if $whole and is_constant($value) { $v = choose($value < 0, 0 - scaled(1, 0 - $value), scaled(1, $value)) }
     $c = compute_dtype($d)
     %part = aten.mul(aten._to_copy(aten._to_copy(%tensor1, dtype=$d), dtype=$c), aten._to_copy(aten._to_copy(%tensor2, dtype=$d), dtype=$c))
-    if dtype($value) == bool and not is_constant($value) {
+    if (dtype($value) == bool or $whole) and not is_constant($value) {
       %part = aten.mul(%part, aten.scalar_tensor($value, dtype=$c, device=device(%part)))
       $v = 1
     }
