@@ -93,6 +93,7 @@ bool may_die_of_definitions(const Case& c) {
   bool may = false;
   oracle::WorkerCalls calls;
   calls.work = [&](size_t, oracle::Place&) -> std::string {
+    oracle::quieten_libtorch();  // threads that it had where this process was made are not here
     oracle::Boxed boxed(DeviceKind::cpu);
     try {
       Subject subject(*c.graph, c.setting, boxed, {});

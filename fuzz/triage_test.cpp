@@ -42,7 +42,12 @@ TEST(Triage, WhatKillsEagerAtOtherSizesIsNoFindingEither) {
 
 // A gradient of a weight is a convolution by what came out, here of an image one element deep by a deeper kernel: there
 // eager's tiles read beyond the image, which kills now and then.
+// Also where libtorch has threads, which no process made of this one has.
 TEST(Triage, WhatADefinitionHasEagerReadBeyondIsNoFinding) {
+  const Case large = parse_case("graph @g(%x: f32[1000000]) {\n  %y = aten.sin(%x)\n  return %y\n}\n");
+  oracle::Boxed boxed(DeviceKind::cpu);
+  oracle::give_libtorch_threads(2);
+  Subject(*large.graph, large.setting, boxed, {}).trial().expected();
   const auto dies = [](const std::string& dtype, const std::string& symptom) {
     const Case c =
         parse_case("graph @g(%g: " + dtype + "[2, 2, 2, 6, 3], %x: " + dtype + "[2, 2, 1, 5, 4], %w: " + dtype +
