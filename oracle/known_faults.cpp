@@ -214,6 +214,10 @@ bool applies(const KnownFault& known, Dtype dtype, const Graph& graph, NodeId no
     if (number && *number <= kHasAnExponential) return false;
     return is_floating(dtype) && within({.as_eager = true});
   }
+  if (known.when == KnownFault::shifts) {
+    const Arg* eps = argument("eps");
+    return eps && number_of(*eps).value_or(-1) < 0 && is_floating(dtype) && within({.as_eager = true});
+  }
   if (known.when == KnownFault::by_products) {
     // Asked for, or by default of many points.
     constexpr int64_t kAlways = 1, kNever = 2, kMany = 25;
@@ -388,7 +392,7 @@ std::vector<KnownFault> parse_known_faults(std::string_view text, const std::str
         "single",   "unsorted",       "one_wide",       "misfit",        "out_restrided", "by_products", "infinite",
         "poles",    "strided_rounds", "steps",          "skips",         "out_is_read",   "no_share",    "told_unique",
         "coarse",   "accumulates",    "result_strided", "grouped_ones",  "thin",          "negated",     "out_grows",
-        "averages", "overflows",      "flushes",        "nears_end",     "pairs"};
+        "averages", "overflows",      "flushes",        "nears_end",     "pairs",         "shifts"};
     auto when = std::ranges::find(kWhen, fields[2]);
     if (fields[3].empty() || when == std::end(kWhen))
       throw UserError(
@@ -396,7 +400,7 @@ std::vector<KnownFault> parse_known_faults(std::string_view text, const std::str
           "self_overlaps, drops, "
           "rounds, single, unsorted, one_wide, misfit, out_restrided, by_products, infinite, poles, "
           "strided_rounds, steps, skips, out_is_read, no_share, told_unique, coarse, accumulates, result_strided, "
-          "grouped_ones, thin, negated, out_grows, averages, overflows, flushes, nears_end, pairs",
+          "grouped_ones, thin, negated, out_grows, averages, overflows, flushes, nears_end, pairs, shifts",
           file + ":" + std::to_string(line), "see the head of the file");
     all.push_back({fields[0], fields[1], static_cast<KnownFault::When>(when - std::begin(kWhen)), fields[3]});
   }

@@ -51,7 +51,8 @@ struct KnownFault {
     overflows,
     flushes,
     nears_end,
-    pairs
+    pairs,
+    shifts
   } when = always;
   std::string why;
 };

@@ -65,5 +65,21 @@ TEST(KnownFaults, OperandsThatGrowAsTheyAreWritten) {
   EXPECT_FALSE(is_open("2, 1", "%o"));  // it is no operand
 }
 
+// A variance that is rounded to bf16 keeps little of what a number below zero leaves of it.
+TEST(KnownFaults, VariancesThatCancel) {
+  const auto is_known = [](const std::string& type, const std::string& eps) {
+    const auto graph =
+        parse_graph("graph @g(%x: " + type +
+                        "[4, 3, 5]) {\n  %y, %m, %r = aten.native_batch_norm(%x, none, none, none, none, "
+                        "true, 0.1, " +
+                        eps + ")\n  return %y\n}\n",
+                    op_table());
+    return known_in(known_faults(), *graph, {}, [](const Leeway& by) { return by.as_eager; }) != nullptr;
+  };
+  EXPECT_TRUE(is_known("bf16", "-1.25"));
+  EXPECT_FALSE(is_known("bf16", "1e-5"));
+  EXPECT_FALSE(is_known("f32", "-1.25"));
+}
+
 }  // namespace
 }  // namespace lenz::oracle
