@@ -1,11 +1,13 @@
 #include "oracle/trial.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "compiler/graph/drawing.h"
 #include "compiler/loops/symbols.h"
 #include "compiler/loops/verify.h"
 #include "compiler/lower/lower.h"
+#include "compiler/scalar/rounding.h"
 #include "oracle/interpreted.h"
 #include "oracle/likeness.h"
 #include "oracle/needless.h"
@@ -406,13 +408,29 @@ std::optional<Mismatch> Trial::eager_beyond_bounds() {
 }
 
 namespace {
-// Bit for bit: bounds are of what is returned.
-bool prints_the_same(const Execution& a, const Execution& b) {
-  const auto same_value = [](const RunValue& x, const RunValue& y) {
+// Bit for bit, but for the signs of zeros.
+bool same_elements(const RunValue& x, const RunValue& y, Dtype dtype) {
+  const std::vector<std::byte> a = elements_of(x), b = elements_of(y);
+  if (a == b || a.size() != b.size() || !is_inexact(dtype)) return a == b;
+  const auto part = static_cast<size_t>(item_size(to_real(dtype)));
+  for (size_t at = 0; at < a.size(); at += part) {
+    ScalarBits one{}, other{};
+    std::memcpy(one.data(), a.data() + at, part);
+    std::memcpy(other.data(), b.data() + at, part);
+    if (one == other) continue;
+    if (from_bits(to_real(dtype), one).real() != 0 || from_bits(to_real(dtype), other).real() != 0) return false;
+  }
+  return true;
+}
+
+// Bounds are of what is returned.
+bool prints_the_same(const Execution& a, const Execution& b, bool signs_too = false) {
+  const auto same_value = [&](const RunValue& x, const RunValue& y) {
     const Seen seen = look(x), other = look(y);
     if (seen.kind != other.kind) return false;
-    return seen.kind == TypeKind::tensor ? seen.dtype == other.dtype && elements_of(x) == elements_of(y)
-                                         : to_text(x) == to_text(y);
+    if (seen.kind != TypeKind::tensor) return to_text(x) == to_text(y);
+    return seen.dtype == other.dtype &&
+           (signs_too ? elements_of(x) == elements_of(y) : same_elements(x, y, seen.dtype));
   };
   return std::ranges::equal(a.printed, b.printed, [&](const Printed& x, const Printed& y) {
     return x.format == y.format && std::ranges::equal(x.values, y.values, same_value);
@@ -424,6 +442,11 @@ bool Trial::hangs_on_signs_of_zero(const Execution& got) {
   if (!prints_the_same(as_ended(got), got) || compare_outside(graph_, as_ended(got), got)) return false;
   if (got.ending != Ending::finished) return false;
   bool open = false;
+  if (!prints_the_same(as_ended(got), got, true)) {
+    const Reference& right = reference(Widening::bounds_of_eager, Draws::eager);
+    if (right.ending != Ending::finished || !right.zero_signs_open) return false;
+    open = true;
+  }
   for (const Part* part :
        parts_with(Widening::bounds_of_eager, Draws::eager, asked_where_different(as_ended(got), got))) {
     if (part->right.ending != Ending::finished) return false;

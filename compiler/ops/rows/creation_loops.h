@@ -43,17 +43,21 @@ inline constexpr std::string_view kArangeByLoops = LENZ_ARANGE("$start", "$step"
   "      v = where($k < ($steps // 2), x + " LENZ_MANY("to($k, $r)") ", y - " LENZ_MANY("to($steps - 1 - $k, $r)") ") " \
   "    } "                                                                                        \
   "  } "                                                                                          \
-  "  %out[$i] = " value " }"
+  value "  %out[$i] = v }"
 // Of one step the base stays real, which tells infinite exponents apart that a complex one does not.
 #define LENZ_REAL_BASE "pow(to($base, f64), real(v))"
 #define LENZ_ANGLE "(imag(v) * log(to($base, f64)))"
-#define LENZ_POWER                                                                                    \
-  "choose($steps == 1 and is_complex($t) and $base > 0, complex(" LENZ_REAL_BASE " * cos(" LENZ_ANGLE \
-  "), " LENZ_REAL_BASE " * sin(" LENZ_ANGLE ")), pow(to($base, $t), v))"
-inline constexpr std::string_view kLinspaceLoops = LENZ_SPACED("$start", "$end", "v", LENZ_ONCE);
-inline constexpr std::string_view kLinspaceTTLoops = LENZ_SPACED("%start[]", "%end[]", "v", LENZ_ONCE);
-inline constexpr std::string_view kLinspaceTSLoops = LENZ_SPACED("%start[]", "$end", "v", LENZ_ONCE);
-inline constexpr std::string_view kLinspaceSTLoops = LENZ_SPACED("$start", "%end[]", "v", LENZ_ONCE);
+// What integers of fewer than 64 bits can't hold goes by way of 32 bits: the least of these where they can't hold it.
+#define LENZ_POWER                                                                                           \
+  "  v = choose($steps == 1 and is_complex($t) and $base > 0, complex(" LENZ_REAL_BASE " * cos(" LENZ_ANGLE  \
+  "), " LENZ_REAL_BASE " * sin(" LENZ_ANGLE ")), pow(to($base, $t), v)) "                                    \
+  "  if is_integral(dtype(%out)) and dtype(%out) != i64 and $steps != 1 { "                                  \
+  "    v = where(abs(v) < 2147483648, v, -2147483648) "                                                      \
+  "  } "
+inline constexpr std::string_view kLinspaceLoops = LENZ_SPACED("$start", "$end", "", LENZ_ONCE);
+inline constexpr std::string_view kLinspaceTTLoops = LENZ_SPACED("%start[]", "%end[]", "", LENZ_ONCE);
+inline constexpr std::string_view kLinspaceTSLoops = LENZ_SPACED("%start[]", "$end", "", LENZ_ONCE);
+inline constexpr std::string_view kLinspaceSTLoops = LENZ_SPACED("$start", "%end[]", "", LENZ_ONCE);
 // Of one step eager fills with a power, and refuses one that the dtype can't hold; of constants the rule does.
 #define LENZ_POWER_FITS                                                                                         \
   "$d = real_dtype(dtype(%out)) "                                                                               \

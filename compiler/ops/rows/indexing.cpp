@@ -142,7 +142,9 @@ void writes(RowSink& t) {
   row.generate = make::index_write;
   row.loops = {};
   row.decompose = R"(
-    if $alpha == 1 { %x = %source }
+    $by_tensor = is_integral(dtype(%source)) and is_float($alpha) and not is_constant($alpha)
+    if $by_tensor { %x = aten.mul(%source, aten.scalar_tensor($alpha, dtype=dtype(%source), device=device(%source))) }
+    else if $alpha == 1 { %x = %source }
     else { %x = aten._to_copy(aten.mul(%source, $alpha), dtype=dtype(%self)) })" LENZ_WHOLE_SLICES
                   "return aten.scatter_add(%self, $dim, %i, aten.reshape(%x, shape(%i)))";
   row.exception =
