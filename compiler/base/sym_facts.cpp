@@ -229,42 +229,59 @@ void FactsLearner::keep_bound(Dim dim) {
 }
 
 namespace {
-// The symbol of a sum of its powers, all of one sign, if it is not negative: the sum only grows with it, or falls.
-const SymNode* growing_in(const FactsReader& reader, Dim dim) {
+struct Growing {
   const SymNode* symbol = nullptr;
+  bool strictly = true;
+};
+
+// The symbol of a sum, all of one sign, of its powers and of what rounds multiples of it, if it is not negative: the
+// sum only grows with it, or falls.
+Growing growing_in(const FactsReader& reader, Dim dim) {
+  Growing made;
   SumView view(dim);
   for (const SymTerm& t : view.terms()) {
     ProductView product(t.monomial);
-    if (product.factors().size() != 1 || product.factors()[0].atom->kind != SymKind::symbol) return nullptr;
+    if (product.factors().size() != 1 || (t.coefficient > 0) != (view.terms()[0].coefficient > 0)) return {};
     const SymNode* s = product.factors()[0].atom;
-    if ((symbol != nullptr && s != symbol) || (t.coefficient > 0) != (view.terms()[0].coefficient > 0)) return nullptr;
-    symbol = s;
+    if (s->kind == SymKind::call && s->factor() > 0 && !s->args()[0].is_constant()) {
+      made.strictly = false;
+      s = s->args()[0].node();
+    }
+    if (s->kind != SymKind::symbol || (made.symbol != nullptr && s != made.symbol)) return {};
+    made.symbol = s;
   }
-  if (symbol == nullptr) return nullptr;
-  Range r = reader.symbol_range(symbol);
-  return r.low && *r.low >= 0 ? symbol : nullptr;
+  if (made.symbol == nullptr) return {};
+  Range r = reader.symbol_range(made.symbol);
+  return r.low && *r.low >= 0 ? made : Growing{};
 }
 }  // namespace
 
-// dim >= 0 or, if `exactly`, dim = 0, for a sum of powers of one symbol: says in which range the symbol lies.
+// dim >= 0 or, if `exactly`, dim = 0, for what grows with one symbol: says in which range the symbol lies.
 bool FactsLearner::assume_power(Dim dim, bool exactly, bool& done) {
   FactsReader reader(facts_);
-  const SymNode* symbol = growing_in(reader, dim);
-  if (symbol == nullptr) return true;
+  const auto [symbol, strictly] = growing_in(reader, dim);
+  if (symbol == nullptr || (exactly && !strictly)) return true;
   bool up = SumView(dim).terms()[0].coefficient > 0;
   // An overflow is far beyond 0, on the side that the terms grow to.
   auto at = [&](int64_t x) { return evaluate(up ? dim : -dim, [&](const SymNode*) { return std::optional(x); }); };
-  int64_t low = *reader.symbol_range(symbol).low, high = int64_t{1} << 62;
-  while (low < high) {  // the least value from which on the sum is not below 0
-    int64_t middle = low + (high - low) / 2;
-    auto value = at(middle);
-    (value && *value < 0 ? low : high) = value && *value < 0 ? middle + 1 : middle;
-  }
-  bool zero = at(low) == 0;
+  const int64_t least = *reader.symbol_range(symbol).low;
+  auto from_where = [&](int64_t wanted) {  // the least value from which on the sum is not below that
+    int64_t low = least, high = int64_t{1} << 62;
+    while (low < high) {
+      int64_t middle = low + (high - low) / 2;
+      auto value = at(middle);
+      (value && *value < wanted ? low : high) = value && *value < wanted ? middle + 1 : middle;
+    }
+    return low;
+  };
   done = true;
-  if (exactly) return zero && assume_range(symbol, {low, low});
-  if (up) return assume_range(symbol, {low, std::nullopt});
-  return assume_range(symbol, {std::nullopt, zero ? low : low - 1});
+  if (exactly) {
+    const int64_t zero = from_where(0);
+    return at(zero) == 0 && assume_range(symbol, {zero, zero});
+  }
+  if (up) return assume_range(symbol, {from_where(0), std::nullopt});
+  const int64_t beyond = from_where(1);
+  return beyond > least && assume_range(symbol, {std::nullopt, beyond - 1});
 }
 
 // A product that is not 0 has no factor that is 0.

@@ -67,6 +67,25 @@ TEST(SymFacts, PowersOfOneSymbolAreRangesOfIt) {
   EXPECT_EQ(w.facts.range(w.dim("c")).low, 1664511);
 }
 
+// What is rounded stays the same for some steps: the range goes to the last of them.
+TEST(SymFacts, RoundedMultiplesOfOneSymbolAreRangesOfIt) {
+  const std::pair<const char*, Range> cases[] = {{"floor(2.0*a) <= 4096", {2, 2048}}, {"floor(0.5*a) <= 7", {2, 15}},
+                                                 {"floor(0.5*a) >= 7", {14, {}}},     {"ceil(0.5*a) + a <= 10", {2, 6}},
+                                                 {"9 >= round(2.3*a)", {2, 4}},       {"floor(0.5*a) >= 0", {2, {}}}};
+  for (const auto& [given, wanted] : cases) {
+    World w;
+    ASSERT_TRUE(w.learn("a in 2.."));
+    EXPECT_TRUE(w.learn(given)) << given;
+    EXPECT_EQ(w.facts.range(w.dim("a")), wanted) << given;
+    EXPECT_EQ(w.prove(given), Truth::yes) << given;
+  }
+  World w;
+  ASSERT_TRUE(w.learn("a in 2.."));
+  EXPECT_FALSE(w.learn("floor(2.0*a) <= 3"));
+  EXPECT_TRUE(w.learn("floor(0.5*a) == 7"));
+  EXPECT_NE(w.prove("a == 15"), Truth::no);
+}
+
 TEST(SymFacts, RangesAndConditionsAreOnRecordAsAdded) {
   World w{"a in 2..64", "b % 8 == 0", "a <= 32", "c < a", "c < a", "b >= 16"};
   ASSERT_EQ(w.facts.ranges().size(), 2u);
