@@ -9,8 +9,12 @@
 namespace lenz::schedule {
 namespace {
 
+loops::Program made_of(std::string_view text) {
+  return schedule(to_loops(*parse_graph(text, op_table())), cpu_target("avx512", 1), {});
+}
+
 uint32_t lanes_of(std::string_view text) {
-  const loops::Program made = schedule(to_loops(*parse_graph(text, op_table())), cpu_target("avx512", 1), {});
+  const loops::Program made = made_of(text);
   uint32_t most = 0;
   loops::for_each_node(made.body, [&](const loops::Node& n) {
     if (const auto* nest = std::get_if<loops::Nest>(&n.is))
@@ -24,6 +28,21 @@ TEST(PlaceLanes, OfFloatsAreAsMany) {
                      "  %y = aten.grid_sampler(%x, %g, 0, 0, false)\n  return %y\n}"),
             16u);
   EXPECT_EQ(lanes_of("graph @g(%x: f32[40], %i: i64[200]) {\n  %y = aten.take(%x, %i)\n  return %y\n}"), 8u);
+}
+
+// Nor do strides stand in lanes for what positions tell: one is a gather as the other is.
+TEST(PlaceLanes, GoAlongWhatPositionsTellRatherThanAlongStrides) {
+  const loops::Program made = made_of(
+      "graph @g(%x: f32[s0, s1, s2, s3]) {\n"
+      "  %y = aten.upsample_bicubic2d(%x, align_corners=false, scale_factors=[2.0, 2.0])\n  return %y\n}");
+  int nests = 0;
+  loops::for_each_node(made.body, [&](const loops::Node& n) {
+    const auto* nest = std::get_if<loops::Nest>(&n.is);
+    if (nest == nullptr) return;
+    ++nests;
+    EXPECT_GT(nest->axes.back().lanes, 1u);
+  });
+  EXPECT_EQ(nests, 2);
 }
 
 }  // namespace

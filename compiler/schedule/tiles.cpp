@@ -408,7 +408,7 @@ double contiguity(const Program& program, const Nest& nest, std::span<const Axis
   for_each_access(nest, [&](BufferId id, const DimVec& index) {
     if (index.empty() || (counts && !counts(id))) return;
     auto stride = steps.of(id, index);
-    score += !stride ? -2 : stride->is(1) ? 1 : stride->is(0) ? 0 : -1;
+    score += stride && stride->is(1) ? 1 : stride && stride->is(0) ? 0 : -1;
   });
   return score;
 }
