@@ -20,8 +20,8 @@ using loops::Nest;
 using loops::Ssa;
 
 namespace {
-constexpr int64_t kMostColumns = 4096;
 constexpr int64_t kMostTableBytes = 64 << 10;  // of a nest's: what the second cache keeps beside its rows
+constexpr int64_t kBytesOfVector = 12;         // where it starts, how it lies and how far it reaches
 constexpr int64_t kLeastRows = 64;             // of all that the kernel computes, for calls are a part of them
 constexpr int kLongRow = 15;                   // operations of a polynomial, about
 constexpr int kWorthReading = 3;               // operations that take longer than to read a vector
@@ -222,11 +222,12 @@ KernelEmitter::Columns KernelEmitter::of_columns(bool limits) const {
   bool inner = false;
   for (const auto& [of, table] : made.tables) {
     inner = inner || made.by_inner[of];
-    bytes += 8 * (made.by_inner[of] ? inner_points : 1);
+    const int64_t entry = body[of].kind == InstrKind::position ? 8 : item_size(body[of].dtype);
+    bytes += entry * (made.by_inner[of] ? inner_points : 1);
   }
   for (const Window& w : made.windows) {
     inner = inner || w.by_inner;
-    bytes += 3 * 8 * (w.by_inner ? inner_points : 1);
+    bytes += (8 + w.bits / 8 + (kBytesOfVector + lanes_ - 1) / lanes_) * (w.by_inner ? inner_points : 1);
   }
   if (!inner) made.inner.clear();
   const bool worth_while = !made.windows.empty() || work > kWorthReading * static_cast<int>(made.tables.size());

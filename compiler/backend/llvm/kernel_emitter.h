@@ -142,7 +142,9 @@ class KernelEmitter {
   static bool is_short(const loops::Nest& n);
   void rest_of_turn(llvm::Value* from, llvm::Value* to, const std::function<void(llvm::Value*, llvm::Value*)>& vector);
   void rest_at_once(llvm::Value* rest, const std::function<void(uint32_t, uint32_t)>& copies);
+  static constexpr int64_t kMostColumns = 4096;  // that there are tables for
   std::optional<OneTile> one_tile();
+  std::optional<OneTile> few_columns();
   std::optional<OneTile> few_vectors(const loops::Kernel& kernel, const Facts& facts, uint32_t vectors) const;
   bool limits_columns(OneTile& one);
   void as_one_tile(const OneTile& one, const DimCode& dims);

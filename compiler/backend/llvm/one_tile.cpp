@@ -27,10 +27,30 @@ bool KernelEmitter::is_short(const Nest& n) {
          });
 }
 
+// Rows that are walked whole, in several phases, say: where there are tables for so many columns. Nothing where lanes'
+// extents are known, or hang on where the kernel is.
+std::optional<KernelEmitter::OneTile> KernelEmitter::few_columns() {
+  OneTile made{{kernel_->name, kernel_->axes, std::make_unique<loops::Block>(), kernel_->origin}, *facts_, {}, false};
+  bool open = false;
+  for (const loops::Node& node : kernel_->body->nodes) {
+    Nest n = std::get<Nest>(node.is);
+    for (const Axis& a : n.axes) {
+      if (a.lanes == 1 || a.extent.is_constant()) continue;
+      open = true;
+      for (const std::vector<Axis>* axes : {&kernel_->axes, &std::get<Nest>(node.is).axes})
+        for (const Axis& other : *axes)
+          if (mentions(a.extent, other.symbol)) return std::nullopt;
+    }
+    made.kernel.body->nodes.push_back({std::move(n)});
+  }
+  if (!open || kernel_->axes.empty() || !limits_columns(made)) return std::nullopt;
+  return made;
+}
+
 // Nothing where no tile of lanes is open, or several are.
 std::optional<KernelEmitter::OneTile> KernelEmitter::one_tile() {
   const std::vector<Axis>& axes = kernel_->axes;
-  if (axes.size() < 2) return std::nullopt;
+  if (axes.empty()) return std::nullopt;
   const Axis* tile = nullptr;
   std::vector<Cond> where;
   bool all_short = true;
@@ -55,7 +75,8 @@ std::optional<KernelEmitter::OneTile> KernelEmitter::one_tile() {
                            size));
       }
   }
-  if (!tile) return std::nullopt;
+  if (!tile) return few_columns();
+  if (axes.size() < 2) return std::nullopt;
   OneTile made{
       {kernel_->name, {}, std::make_unique<loops::Block>(), kernel_->origin}, *facts_, std::move(where), false};
   for (const Cond& c : made.where)
@@ -146,7 +167,7 @@ bool KernelEmitter::limits_columns(OneTile& one) {
     const Nest& n = std::get<Nest>(node.is);
     const Facts before = one.facts;
     for (const Axis& a : n.axes)
-      if (a.lanes > 1) one.facts.add(ge(a.extent, 1));
+      if (a.lanes > 1 && one.facts.add(ge(a.extent, 1))) one.facts.add(le(a.extent, kMostColumns));
     begin(n);
     const Columns columns = of_columns(true);
     if (columns.tables.empty() && columns.windows.empty()) {

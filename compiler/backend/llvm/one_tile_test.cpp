@@ -78,6 +78,42 @@ TEST(OneTile, HasTables) {
   expect_same(kResized, {numbers({0, 28})});
 }
 
+// Rows that another phase makes, and that are no tiles: so many columns as there is room for.
+const std::string kWhole = R"(loops @whole where s0 in 0..100, s1 in 1..5000 {
+  input %x: f32[s0, 3, s1] placed
+  temp %y: f32[s0, 2, s1*2] placed
+  temp %t: f32[2, s1] local
+  kernel k < s0 {
+    for j < 2, i < s1 lanes 16 {
+      %0 = load %x[k, j, i]
+      %1 = load %x[k, j + 1, i]
+      %2 = add.f32 %0, %1
+      store %t[j, i] = %2
+    }
+    for j < 2, i < s1*2 lanes 8 {
+      %0 = index[i]
+      %1: f32 = to_dtype.i64 %0
+      %2 = f32 0.5
+      %3 = mul.f32 %1, %2
+      %4 = floor.f32 %3
+      %5: i64 = to_dtype.f32 %4
+      %6 = index[s1 - 1]
+      %7 = minimum.i64 %5, %6
+      %8 = position %7 < s1 as p
+      %9 = load %t[j, p]
+      store %y[k, j, i] = %9
+    }
+  }
+  return %y
+}
+)";
+
+TEST(OneTile, HasTablesWhereRowsAreNoTiles) {
+  EXPECT_GT(times("alloca [", kWhole), 0u);
+  for (int64_t n : {1, 3, 4, 5, 8, 9, 28, 100, 511, 2047, 2048, 2049}) expect_same(kWhole, {numbers({7, 3, n})});
+  expect_same(kWhole, {numbers({0, 3, 28})});
+}
+
 // Rows that are combined and written in lanes, both at each point, of one size that is open.
 const std::string kCombined = R"(loops @combined where s0 in 0..100, s1 in 0..1000 {
   input %x: f32[s0, s1] placed
