@@ -86,20 +86,32 @@ inline constexpr std::string_view kTrilinear3dLoops =
 // Keys's cubic kernel of slope `a` at distance x: up to 1, and from 1 to 2.
 #define LENZ_NEAR(x, a) "((((" a " + 2) * " x ") - (" a " + 3)) * " x " * " x " + 1)"
 #define LENZ_FAR(x, a) "(((" a " * " x " - 5 * " a ") * " x " + 8 * " a ") * " x " - 4 * " a ")"
+// One dim after the other: the one first that makes the values between fewer, which lie as the input does.
 #define LENZ_BICUBIC \
-  "$t = accumulates(dtype(%self)) $scales = [$scales_h, $scales_w] " \
-    "for $i in shape(%out), reduce $c in [4, 4] { " \
-    "  $at = first($i, 2) " \
-    "  w = to(1.0, $t) " \
-    "  each $d in [0, 1] { " \
-    LENZ_SIZES("%self") LENZ_SCALE LENZ_ALIGNED LENZ_BETWEEN \
-    "    tap = to(at($c, $d), $t) " \
-    "    x = where(tap <= 1, l + 1 - tap, tap - 1 - l) " \
-    "    w = w * where(tap == 1 or tap == 2, " LENZ_NEAR("x", "-0.75") ", " LENZ_FAR("x", "-0.75") ") " \
-    "    $at = concat($at, [position(minimum(maximum(low + at($c, $d) - 1, 0), $size - 1), $size)]) " \
-    "  } " \
-    "  sum = reduce sum(to(%self[$at], $t) * w) " \
-    "  %out[$i] = sum }"
+  "$t = accumulates(dtype(%self)) $scales = [$scales_h, $scales_w] $dims = [1, 0] "                                  \
+  "$high = size(%self, 2) $higher = size(%out, 2) "                                                                  \
+  "if given($scales_h) and is_constant($scales_h) { if $scales_h < 1 { $dims = [0, 1] } } "                          \
+  "else if not (is_constant($high) and is_constant($higher)) { $dims = [0, 1] } "                                    \
+  "else if $high > $higher { $dims = [0, 1] } "                                                                      \
+  "$last = [0, 1, 2, 3] "                                                                                            \
+  "if is_constant(stride(%self, 1)) { if stride(%self, 1) == 1 { $last = [0, 2, 3, 1] } } "                          \
+  "$plain = [0, 1, 2, 3] %from = %self $lies = $plain "                                                              \
+  "each $d, $pass in $dims { "                                                                                       \
+  "  $sizes = replaced(shape(%from), $d + 2, size(%out, $d + 2)) $goes = $last "                                     \
+  "  if $pass == 1 { %to = %out $sizes = shape(%out) $goes = $plain } "                                              \
+  "  else { %to = temporary($t, selected($sizes, $last)) } "                                                         \
+  "  for $i in $sizes { " LENZ_SIZES("%self") LENZ_SCALE LENZ_ALIGNED LENZ_BETWEEN                               \
+      "    sum = to(0.0, $t) "                                                                                       \
+      "    each $tap in range(0, 4) { "                                                                              \
+      "      if $tap <= 1 { x = l + 1 - $tap } else { x = $tap - 1 - l } "                                           \
+      "      if $tap == 1 or $tap == 2 { w = " LENZ_NEAR("x", "-0.75") " } else { w = " LENZ_FAR("x", "-0.75") " } " \
+      "      $at = replaced($i, $d + 2, position(minimum(maximum(low + $tap - 1, 0), $size - 1), $size)) "           \
+      "      sum = sum + to(%from[selected($at, $lies)], $t) * w "                                                   \
+      "    } "                                                                                                       \
+      "    %to[selected($i, $goes)] = sum "                                                                          \
+      "  } "                                                                                                         \
+      "  %from = %to $lies = $goes "                                                                                 \
+      "}"
 
 // Separable kernels go one dim after the other, the last one first, through the dims whose size changes. $most is how
 // many elements a place looks at, at the most.
