@@ -20,12 +20,20 @@ bool KernelEmitter::may_share(loops::BufferId a, loops::BufferId b) const {
   return a == b || (program_.buffers[a].alias && program_.buffers[a].alias == program_.buffers[b].alias);
 }
 
+// Tiles of an open size have some wherever there is a tile.
+bool KernelEmitter::always_has_points(Dim extent) const {
+  if (facts_->proves(ge(extent, 1))) return true;
+  loops::IndexSpace space(program_.context->syms, *facts_);
+  for (const loops::Axis& a : kernel_->axes) space.add_axis(a.symbol, a.extent);
+  return space.in_bounds(0, extent);
+}
+
 // What all lanes share, and no store of the nest's changes, is read once for all of them: the optimiser does not know
 // that what is stored lies elsewhere. As many as leave registers to the rest. So are places that they share, and the
 // arithmetic that tells them, which would stand before each of the loops along the lanes.
 void KernelEmitter::load_before_lanes(Frame& f) {
   constexpr int kMost = 8;
-  if (!facts_->proves(ge(lane_axis_->extent, 1))) return;
+  if (!always_has_points(lane_axis_->extent)) return;
   const bool tells_places =
       std::ranges::any_of(nest_->body, [](const Instr& i) { return i.kind == InstrKind::position; });
   int loaded = 0;

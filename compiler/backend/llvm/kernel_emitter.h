@@ -286,6 +286,7 @@ class KernelEmitter {
   void fill(const Window& w, Frame& f);
   void recall(Frame& f, bool by_inner);
   bool known_by_column(loops::Ssa at) const;
+  bool always_has_points(Dim extent) const;
   std::optional<Val> through_window(const loops::Instr& i, Frame& f);
   static llvm::Type* element_of(llvm::Value* table);
   llvm::Value* entry_of(llvm::Value* table, Frame& f, bool by_inner);

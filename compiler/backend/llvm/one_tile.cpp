@@ -14,17 +14,31 @@ using loops::Axis;
 using loops::Nest;
 
 namespace {
-constexpr size_t kShortBody = 32;
+constexpr size_t kShortBody = 32, kFewForLanes = 16;
 
 bool mentions(Dim dim, Dim symbol) { return !dim.is_constant() && lenz::mentions(dim, symbol.node()); }
 }  // namespace
 
-// Bodies that take longer than what is the same for all rows, and longer to compile, are written once.
+// Bodies that take longer than what is the same for all rows, and longer to compile, are written once. What all lanes
+// share stands before them, and counts for nothing where little is left.
 bool KernelEmitter::is_short(const Nest& n) {
-  return n.body.size() <= kShortBody && std::ranges::none_of(n.body, [](const loops::Instr& i) {
-           return i.kind == loops::InstrKind::draw ||
-                  (i.row != nullptr && i.row->accuracy.of(i.compute) == AccuracyClass::ulps);
-         });
+  std::vector<bool> varies(n.body.size());
+  std::vector<Dim> symbols;
+  for (const Axis& a : n.axes)
+    if (a.lanes > 1 || a.kind != loops::AxisKind::parallel) symbols.push_back(a.symbol);
+  auto along = [&](Dim d) { return std::ranges::any_of(symbols, [&](Dim s) { return mentions(d, s); }); };
+  size_t count = 0;
+  for (loops::Ssa k = 0; k < n.body.size(); ++k) {
+    const loops::Instr& i = n.body[k];
+    if (i.kind == loops::InstrKind::draw || (i.row != nullptr && i.row->accuracy.of(i.compute) == AccuracyClass::ulps))
+      return false;
+    varies[k] = (i.mask != kNone && varies[i.mask]) || std::ranges::any_of(i.index, along) ||
+                i.kind == loops::InstrKind::reduce || i.kind == loops::InstrKind::scan ||
+                std::ranges::any_of(i.operands, [&](loops::Ssa operand) -> bool { return varies[operand]; });
+    if (varies[k] && i.kind == loops::InstrKind::position) symbols.push_back(i.symbol);
+    count += varies[k] ? 1 : 0;
+  }
+  return n.body.size() <= kShortBody || count <= kFewForLanes;
 }
 
 // Rows that are walked whole, in several phases, say: where there are tables for so many columns. Nothing where lanes'

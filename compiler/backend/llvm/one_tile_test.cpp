@@ -78,6 +78,33 @@ TEST(OneTile, HasTables) {
   expect_same(kResized, {numbers({0, 28})});
 }
 
+// Channels of a pixel, which all come from one place, as images are resized where channels lie last.
+const std::string kPixels = R"(loops @pixels where s0 in 1..100, s1 in 1..10000 {
+  input %x: f32[s0, s1] placed
+  temp %y: f32[s0*2, s1] placed
+  kernel k < s0*2, t < (s1 + 4095)//4096 {
+    for i < min(4096, s1 - t*4096) lanes 16 unroll 2 {
+      %0 = index[k]
+      %1: f32 = to_dtype.i64 %0
+      %2 = f32 0.5
+      %3 = mul.f32 %1, %2
+      %4 = floor.f32 %3
+      %5: i64 = to_dtype.f32 %4
+      %6 = position %5 < s0 as p
+      %7 = load %x[p, i + t*4096]
+      store %y[k, i + t*4096] = %7
+    }
+  }
+  return %y
+}
+)";
+
+TEST(OneTile, TellsWhatLanesShareBeforeThem) {
+  EXPECT_GT(times("\none_tile", kPixels), 0u);
+  EXPECT_EQ(times("fptosi", kPixels), times("\none_tile", kPixels) + 1);
+  for (int64_t n : {1, 15, 16, 33, 100, 4096, 4097, 5000}) expect_same(kPixels, {numbers({5, n})});
+}
+
 // Rows that another phase makes, and that are no tiles: so many columns as there is room for.
 const std::string kWhole = R"(loops @whole where s0 in 0..100, s1 in 1..5000 {
   input %x: f32[s0, 3, s1] placed

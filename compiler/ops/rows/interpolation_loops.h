@@ -58,29 +58,35 @@ inline constexpr std::string_view kNearestExact3dLoops =
 #undef LENZ_NEAREST
 
 // A weighted mean of the corners of the cell that an element looks into. Where the size stays, nothing lies between.
-#define LENZ_LINEAR(scales, corners)                                                             \
-  "$t = accumulates(dtype(%self)) $scales = " scales                                             \
-  " for $i in shape(%out) { "                                                                    \
-  "  sum = to(0.0, $t) "                                                                         \
-  "  each $corner in " corners                                                                   \
-  " { "                                                                                          \
-  "    $at = first($i, 2) "                                                                      \
-  "    w = to(1.0, $t) "                                                                         \
-  "    each $side, $d in $corner { " LENZ_SIZES("%self") LENZ_SCALE LENZ_ALIGNED                 \
-      "      r = maximum(r, 0) " LENZ_BETWEEN                                                    \
-      "      same = to($osize, i64) == to($size, i64) "                                          \
-      "      low = where(same, to($o, i64), low) "                                               \
-      "      if $side == 0 { w = w * where(same, 1, 1 - l) } else { "                            \
-      "        low = where(same, low, minimum(low + 1, $size - 1)) w = w * where(same, 0, l) } " \
-      "      $at = concat($at, [position(low, $size)]) "                                         \
-      "    } "                                                                                   \
-      "    sum = sum + to(%self[$at], $t) * w "                                                  \
-      "  } "                                                                                     \
-      "  %out[$i] = sum }"
-#define LENZ_BILINEAR LENZ_LINEAR("[$scales_h, $scales_w]", "[[0, 0], [0, 1], [1, 0], [1, 1]]")
-inline constexpr std::string_view kLinear1dLoops = LENZ_LINEAR("[$scales]", "[[0], [1]]");
+#define LENZ_CELL                                                     \
+  LENZ_SIZES("%self")                                                 \
+  LENZ_SCALE LENZ_ALIGNED "r = maximum(r, 0) " LENZ_BETWEEN           \
+                          "same = to($osize, i64) == to($size, i64) " \
+                          "low = where(same, to($o, i64), low) "
+#define LENZ_LINEAR(scales, dims, corners)                                                     \
+  "$t = accumulates(dtype(%self)) $scales = " scales                                           \
+  " for $i in shape(%out) { "                                                                  \
+  "  $near = [] $far = [] "                                                                    \
+  "  each $d in range(0, " dims ") { " LENZ_CELL                                               \
+  "    $near = concat($near, [position(low, $size)]) "                                         \
+  "    $far = concat($far, [position(where(same, low, minimum(low + 1, $size - 1)), $size)]) " \
+  "  } "                                                                                       \
+  "  sum = to(0.0, $t) "                                                                       \
+  "  each $corner in " corners                                                                 \
+  " { "                                                                                        \
+  "    $at = first($i, 2) "                                                                    \
+  "    w = to(1.0, $t) "                                                                       \
+  "    each $side, $d in $corner { " LENZ_CELL                                                 \
+  "      if $side == 0 { w = w * where(same, 1, 1 - l) $at = concat($at, [at($near, $d)]) } "  \
+  "      else { w = w * where(same, 0, l) $at = concat($at, [at($far, $d)]) } "                \
+  "    } "                                                                                     \
+  "    sum = sum + to(%self[$at], $t) * w "                                                    \
+  "  } "                                                                                       \
+  "  %out[$i] = sum }"
+#define LENZ_BILINEAR LENZ_LINEAR("[$scales_h, $scales_w]", "2", "[[0, 0], [0, 1], [1, 0], [1, 1]]")
+inline constexpr std::string_view kLinear1dLoops = LENZ_LINEAR("[$scales]", "1", "[[0], [1]]");
 inline constexpr std::string_view kTrilinear3dLoops =
-    LENZ_LINEAR("[$scales_d, $scales_h, $scales_w]",
+    LENZ_LINEAR("[$scales_d, $scales_h, $scales_w]", "3",
                 "[[0, 0, 0], [0, 0, 1], [0, 1, 0], [0, 1, 1], [1, 0, 0], [1, 0, 1], [1, 1, 0], [1, 1, 1]]");
 
 // Keys's cubic kernel of slope `a` at distance x: up to 1, and from 1 to 2.
@@ -230,6 +236,7 @@ inline constexpr std::string_view kBicubicAaLoops =
 #undef LENZ_BICUBIC
 #undef LENZ_BILINEAR
 #undef LENZ_LINEAR
+#undef LENZ_CELL
 #undef LENZ_BETWEEN
 #undef LENZ_ALIGNED
 #undef LENZ_SOURCE
