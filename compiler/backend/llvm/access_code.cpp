@@ -356,12 +356,12 @@ Lanes KernelEmitter::fetch(BufferId id, const Place& at, bool wide, const Mask& 
       if (!mask) return b_.CreateAlignedLoad(type, from, alignment(id));
       return b_.CreateMaskedLoad(type, from, alignment(id), mask.lanes, otherwise);
     }
-    auto gather = [&] {
-      return b_.CreateMaskedGather(type, pointer(id, spread(at), p), alignment(id), mask.lanes, otherwise);
-    };
+    auto scattered = [&] { return gather(id, type, pointer(id, spread(at), p), mask.lanes, otherwise); };
     Place neighbours;
     llvm::Value* are = is_complex(dtype) ? nullptr : as_neighbours(at, mask.lanes, neighbours);
-    return are ? either(are, [&] { return fetch(id, neighbours, wide, mask, otherwise).value; }, gather) : gather();
+    return are ? either(
+                     are, [&] { return fetch(id, neighbours, wide, mask, otherwise).value; }, scattered)
+               : scattered();
   };
   if (wide && (is_complex(dtype) ? at.wide() : !at.apart.empty()))
     if (const std::vector<llvm::Value*> parts = pick(id, at, mask, otherwise); !parts.empty())

@@ -367,14 +367,14 @@ std::optional<KernelEmitter::Val> KernelEmitter::through_window(const Instr& i, 
     llvm::Value* read = b_.CreateMaskedLoad(type, from, alignment(i.buffer), recalled(w->reach, f, w->by_inner), none);
     return picked(read, recalled(w->picks, f, w->by_inner));
   };
-  auto gather = [&] {
+  auto scattered = [&] {
     llvm::Value* places =
         b_.CreateAdd(b_.CreateVectorSplat(static_cast<unsigned>(lanes_), row), recalled(w->places, f, w->by_inner));
-    return b_.CreateMaskedGather(type, pointer(i.buffer, places, 0), alignment(i.buffer), f.mask.lanes, none);
+    return gather(i.buffer, type, pointer(i.buffer, places, 0), f.mask.lanes, none);
   };
   llvm::Value* lie = recalled(w->fits, f, w->by_inner);
   auto lies = [&](uint8_t how) { return b_.CreateICmpEQ(lie, b_.getInt8(how)); };
-  auto not_in_a_row = [&] { return either(lies(kWithin), one_vector, gather); };
+  auto not_in_a_row = [&] { return either(lies(kWithin), one_vector, scattered); };
   return Val{wide_->load_convert(dtype, {either(lies(kInARow), whole, not_in_a_row)}), true};
 }
 

@@ -286,6 +286,9 @@ class KernelEmitter {
   void fill(const Window& w, Frame& f);
   void recall(Frame& f, bool by_inner);
   bool known_by_column(loops::Ssa at) const;
+  static constexpr int kLeastGathered = 8;
+  llvm::Value* gather(loops::BufferId id, llvm::Type* type, llvm::Value* from, llvm::Value* mask,
+                      llvm::Value* otherwise);
   bool always_has_points(Dim extent) const;
   std::optional<Val> through_window(const loops::Instr& i, Frame& f);
   static llvm::Type* element_of(llvm::Value* table);
