@@ -164,7 +164,7 @@ inline constexpr std::string_view kTrilinear3dLoops =
       "[$scales_h, $scales_w]",                                                                    \
       most                                                                                         \
       "%w = temporary(f64, [$osize, $most]) %top = temporary(f64, [$osize, $most]) "               \
-      "%place = temporary(i64, [$osize, $most]) %bits = temporary(i64, []) ",                      \
+      "%place = temporary(i32, [$most, $osize]) %bits = temporary(i64, []) ",                      \
       weights                                                                                      \
       "for reduce $o < $osize, reduce $k < $most { "                                               \
       "  top = reduce maximum(%top[$o, $k]) "                                                      \
@@ -173,14 +173,17 @@ inline constexpr std::string_view kTrilinear3dLoops =
       "    bits = where(floor(top * power(2, 22 - $b) + 0.5) >= 32768, to(21 - $b, i64), bits) } " \
       "  %bits[] = bits "                                                                          \
       "} "                                                                                         \
+      "%weight = temporary(i32, [$most, $osize]) "                                                 \
+      "for $k < $most, $o < $osize { "                                                             \
+      "  v = %w[$o, $k] * to(bitwise_left_shift(to(1, i64), %bits[]), f64) "                       \
+      "  %weight[$k, $o] = to(where(v < 0, v - 0.5, v + 0.5), i32) "                               \
+      "} "                                                                                         \
       "for $i in shape(%to), reduce $k < $most { "                                                 \
       "  $o = at($i, $d + 2) "                                                                     \
-      "  bits = %bits[] "                                                                          \
-      "  v = %w[$o, $k] * to(bitwise_left_shift(to(1, i64), bits), f64) "                          \
-      "  w = to(where(v < 0, v - 0.5, v + 0.5), i64) "                                             \
-      "  $at = replaced($i, $d + 2, position(%place[$o, $k], $size)) "                             \
-      "  sum = reduce sum(w * to(%from[$at], i64)) "                                               \
-      "  y = bitwise_right_shift(sum + bitwise_left_shift(to(1, i64), bits - 1), bits) "           \
+      "  bits = to(%bits[], i32) "                                                                 \
+      "  $at = replaced($i, $d + 2, position(%place[$k, $o], $size)) "                             \
+      "  sum = reduce sum(%weight[$k, $o] * to(%from[$at], i32)) "                                 \
+      "  y = bitwise_right_shift(sum + bitwise_left_shift(to(1, i32), bits - 1), bits) "           \
       "  %to[$i] = minimum(maximum(y, 0), 255) "                                                   \
       "} ")
 #define LENZ_WIDE_BYTES(taps, kernel) \
@@ -190,7 +193,7 @@ inline constexpr std::string_view kTrilinear3dLoops =
   "  all = %all[$o] "                                                                             \
   "  w = where(all == 0, w, w / all) "                                                            \
   "  %w[$o, $k] = w %top[$o, $k] = w "                                                            \
-  "  %place[$o, $k] = minimum(low + $k, $size - 1) "                                              \
+  "  %place[$k, $o] = to(minimum(low + $k, $size - 1), i32) "                                              \
   "} ")
 // Taps beyond the edge count for the edge's element.
 #define LENZ_NARROW_BYTES(taps, clamped, kernel)                                                                \
@@ -206,7 +209,7 @@ inline constexpr std::string_view kTrilinear3dLoops =
                                   "    top = maximum(top, w) "                                                  \
                                   "  } "                                                                        \
                                   "  %w[$o, $k] = w %top[$o, $k] = top "                                        \
-                                  "  %place[$o, $k] = minimum(first + $k, $size - 1) "                          \
+                                  "  %place[$k, $o] = to(minimum(first + $k, $size - 1), i32) "                 \
                                   "} ")
 
 // How many elements a place looks at is a size, which a factor that only the run knows can't say.
