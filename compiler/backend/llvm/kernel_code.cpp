@@ -235,6 +235,7 @@ KernelArguments KernelEmitter::run(std::string_view symbol) {
 
 void KernelEmitter::all_points(DimCode dims) {
   make_columns(dims);
+  if (const Nest* rows = scanned_rows()) return scan_rows(*rows, dims);
   at_each_point(dims, [&] {
     for (const loops::Node& node : kernel_->body->nodes) nest(std::get<Nest>(node.is), dims);
   });

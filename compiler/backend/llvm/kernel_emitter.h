@@ -132,6 +132,8 @@ class KernelEmitter {
   // Nests.
   void at_each_point(DimCode& dims, const std::function<void()>& body);
   void all_points(DimCode dims);
+  const loops::Nest* scanned_rows() const;
+  void scan_rows(const loops::Nest& n, DimCode& dims);
   // What a kernel is where its rows are no longer than a tile (one_tile.cpp).
   struct OneTile {
     loops::Kernel kernel;

@@ -106,7 +106,8 @@ inline constexpr std::string_view kModeLoops = LENZ_OF_SCALAR R"(
 inline constexpr std::string_view kCumsumLoops =
     LENZ_SCAN("s = scan sum(to(to(%self[$at], dtype(%out)), accumulates(dtype(%out)))) %out[$at] = s ");
 inline constexpr std::string_view kCumprodLoops =
-    LENZ_SCAN("s = scan product(to(to(%self[$at], dtype(%out)), accumulates(dtype(%out)))) %out[$at] = s ");
+    "$a = choose(dtype(%out) == f32, f64, accumulates(dtype(%out))) " LENZ_SCAN(
+        "s = scan product(to(to(%self[$at], dtype(%out)), $a)) %out[$at] = s ");
 inline constexpr std::string_view kCummaxLoops =
     LENZ_SCAN("m, p = scan argmax_last(%self[$at], $t) %out0[$at] = m %out1[$at] = p ");
 inline constexpr std::string_view kCumminLoops =
