@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <cstring>
 #include <limits>
 #include <memory>
@@ -115,7 +116,8 @@ struct Lines {
 // What a worker sorts in.
 template <class Item>
 struct Room {
-  std::vector<Item> items, others;
+  std::vector<Item> items, others, unsorted;
+  std::vector<typename Item::Key> divided;           // those of a line, lesser ones first
   std::vector<typename Item::Key> keys;              // of each of the lines, one behind another
   std::unique_ptr<NarrowItem[]> heads, other_heads;  // of as many as the first line's that asked for them
   bool by_heads = false;                             // the order of the line stands in heads
@@ -366,6 +368,43 @@ void few_in_order(std::span<const typename Item::Key> keys, size_t count, std::v
   std::ranges::sort_heap(items, std::less<>());
 }
 
+// Whether a heap of so many takes less time than to divide all of them: what comes into it, each by as many steps as it
+// has levels, against a few walks along all.
+bool heap_is_quick(size_t count, size_t all) {
+  constexpr double kStepsOfWalks = 0.33;
+  const auto few = static_cast<double>(count), many = static_cast<double>(all);
+  return few * std::log(many / few) * static_cast<double>(std::bit_width(count)) < kStepsOfWalks * many;
+}
+
+// The first items of many in order, too many of them for a heap: the last key among them, then all that are before it,
+// and of those that are equal to it the earliest.
+void some_in_order(std::span<const int32_t> keys, size_t count, Room<NarrowItem>& room) {
+  room.divided.assign(keys.begin(), keys.end());
+  put_in_place<int32_t>(room.divided, count - 1);
+  const int32_t last = room.divided[count - 1];
+  size_t before = 0;
+  for (const int32_t key : keys) before += key < last ? 1 : 0;
+  std::vector<NarrowItem>& items = room.items;
+  items.resize(count + 1);  // one that is none of them is written behind the last one
+  size_t alike = count - before, made = 0;
+  for (size_t i = 0; i < keys.size(); ++i) {
+    items[made] = NarrowItem(keys[i], static_cast<int64_t>(i));
+    const bool is_last = keys[i] == last && alike > 0;
+    alike -= is_last ? 1 : 0;
+    made += keys[i] < last || is_last ? 1 : 0;
+  }
+  items.resize(count);
+  if (count < kMany * sizeof(uint32_t)) {
+    std::ranges::sort(items, std::less<>());
+    return;
+  }
+  room.others.resize(count);
+  room.unsorted = items;
+  int rest = 0;
+  auto item = [&](size_t i) { return room.unsorted[i]; };
+  if (sort_many(item, 32, false, room.others, items, rest).data() != items.data()) std::swap(items, room.others);
+}
+
 template <class Item>
 void make_items(std::span<const typename Item::Key> keys, std::vector<Item>& items) {
   items.resize(keys.size());
@@ -382,7 +421,9 @@ template <class Item>
 void first_in_order(std::span<const typename Item::Key> keys, const Wanted& wanted, Room<Item>& room) {
   std::vector<Item>& items = room.items;
   const size_t count = wanted.count;
-  if (count * kFewOfMany <= keys.size()) return few_in_order(keys, count, items);
+  if (count * kFewOfMany <= keys.size() && heap_is_quick(count, keys.size())) return few_in_order(keys, count, items);
+  if constexpr (std::is_same_v<Item, NarrowItem>)  // long keys are all in order as soon
+    if (count * kFewOfMany <= keys.size() && keys.size() > kShort) return some_in_order(keys, count, room);
   if constexpr (std::is_same_v<Item, NarrowItem>)
     if (keys.size() <= kShort) return sort_by_counts(keys, items);
   const bool many =

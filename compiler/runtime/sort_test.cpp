@@ -96,7 +96,7 @@ TEST(Sort, LongKeysDifferInTheirLastBytesToo) {
 TEST(Sort, TheFirstFewAreThoseOfTheWhole) {
   const auto pool = make_pool(2);
   for (Dtype dtype : kSorted)
-    for (int64_t length : {1, 5, 64, 1000})
+    for (int64_t length : {1, 5, 64, 1000, 3000})
       for (uint32_t dim : {0U, 1U})
         for (bool descending : {false, true}) {
           const int64_t rows = dim == 1 ? 9 : length, columns = dim == 1 ? length : 35;
@@ -104,7 +104,7 @@ TEST(Sort, TheFirstFewAreThoseOfTheWhole) {
           for (int64_t i = 0; i < keys.numel(); ++i) keys.put(i, number(dtype, i));
           Tensor values(dtype, {rows, columns}), indices(Dtype::i64, {rows, columns});
           sort_lines(keys, values, indices, dim, descending, *pool);
-          for (int64_t first : {int64_t{1}, std::min<int64_t>(3, length), (length + 1) / 2, length}) {
+          for (int64_t first : {int64_t{1}, std::min<int64_t>(3, length), (length + 9) / 10, (length + 1) / 2, length}) {
             loops::Ints sizes{rows, columns};
             sizes[dim] = first;
             Tensor some(dtype, sizes), places(Dtype::i64, sizes);
