@@ -229,59 +229,42 @@ void FactsLearner::keep_bound(Dim dim) {
 }
 
 namespace {
-struct Growing {
+// The symbol of a sum of its powers, all of one sign, if it is not negative: the sum only grows with it, or falls.
+const SymNode* growing_in(const FactsReader& reader, Dim dim) {
   const SymNode* symbol = nullptr;
-  bool strictly = true;
-};
-
-// The symbol of a sum, all of one sign, of its powers and of what rounds multiples of it, if it is not negative: the
-// sum only grows with it, or falls.
-Growing growing_in(const FactsReader& reader, Dim dim) {
-  Growing made;
   SumView view(dim);
   for (const SymTerm& t : view.terms()) {
     ProductView product(t.monomial);
-    if (product.factors().size() != 1 || (t.coefficient > 0) != (view.terms()[0].coefficient > 0)) return {};
+    if (product.factors().size() != 1 || product.factors()[0].atom->kind != SymKind::symbol) return nullptr;
     const SymNode* s = product.factors()[0].atom;
-    if (s->kind == SymKind::call && s->factor() > 0 && !s->args()[0].is_constant()) {
-      made.strictly = false;
-      s = s->args()[0].node();
-    }
-    if (s->kind != SymKind::symbol || (made.symbol != nullptr && s != made.symbol)) return {};
-    made.symbol = s;
+    if ((symbol != nullptr && s != symbol) || (t.coefficient > 0) != (view.terms()[0].coefficient > 0)) return nullptr;
+    symbol = s;
   }
-  if (made.symbol == nullptr) return {};
-  Range r = reader.symbol_range(made.symbol);
-  return r.low && *r.low >= 0 ? made : Growing{};
+  if (symbol == nullptr) return nullptr;
+  Range r = reader.symbol_range(symbol);
+  return r.low && *r.low >= 0 ? symbol : nullptr;
 }
 }  // namespace
 
-// dim >= 0 or, if `exactly`, dim = 0, for what grows with one symbol: says in which range the symbol lies.
+// dim >= 0 or, if `exactly`, dim = 0, for a sum of powers of one symbol: says in which range the symbol lies.
 bool FactsLearner::assume_power(Dim dim, bool exactly, bool& done) {
   FactsReader reader(facts_);
-  const auto [symbol, strictly] = growing_in(reader, dim);
-  if (symbol == nullptr || (exactly && !strictly)) return true;
+  const SymNode* symbol = growing_in(reader, dim);
+  if (symbol == nullptr) return true;
   bool up = SumView(dim).terms()[0].coefficient > 0;
   // An overflow is far beyond 0, on the side that the terms grow to.
   auto at = [&](int64_t x) { return evaluate(up ? dim : -dim, [&](const SymNode*) { return std::optional(x); }); };
-  const int64_t least = *reader.symbol_range(symbol).low;
-  auto from_where = [&](int64_t wanted) {  // the least value from which on the sum is not below that
-    int64_t low = least, high = int64_t{1} << 62;
-    while (low < high) {
-      int64_t middle = low + (high - low) / 2;
-      auto value = at(middle);
-      (value && *value < wanted ? low : high) = value && *value < wanted ? middle + 1 : middle;
-    }
-    return low;
-  };
-  done = true;
-  if (exactly) {
-    const int64_t zero = from_where(0);
-    return at(zero) == 0 && assume_range(symbol, {zero, zero});
+  int64_t low = *reader.symbol_range(symbol).low, high = int64_t{1} << 62;
+  while (low < high) {  // the least value from which on the sum is not below 0
+    int64_t middle = low + (high - low) / 2;
+    auto value = at(middle);
+    (value && *value < 0 ? low : high) = value && *value < 0 ? middle + 1 : middle;
   }
-  if (up) return assume_range(symbol, {from_where(0), std::nullopt});
-  const int64_t beyond = from_where(1);
-  return beyond > least && assume_range(symbol, {std::nullopt, beyond - 1});
+  bool zero = at(low) == 0;
+  done = true;
+  if (exactly) return zero && assume_range(symbol, {low, low});
+  if (up) return assume_range(symbol, {low, std::nullopt});
+  return assume_range(symbol, {std::nullopt, zero ? low : low - 1});
 }
 
 // A product that is not 0 has no factor that is 0.
@@ -449,8 +432,36 @@ int64_t root_of(Wide much, int64_t p) {
 }
 }  // namespace
 
-// From a range of a product of symbols that are above 0: what the others leave of it is the power of each.
+namespace {
+// Of a symbol, a multiple of which is rounded to within this range: the one grows with the other. An overflow is
+// beyond.
+Range range_before_rounding(const SymNode* call, const Range& range) {
+  constexpr int64_t kFar = int64_t{1} << 61;
+  auto from_where = [&](int64_t wanted) {  // the least value that gives as much
+    int64_t low = -kFar, high = kFar;
+    while (low < high) {
+      const int64_t middle = low + (high - low) / 2;
+      const auto value = apply_call(call->fn, middle, call->factor());
+      const bool less = value ? *value < wanted : middle < 0;
+      (less ? low : high) = less ? middle + 1 : middle;
+    }
+    return low;
+  };
+  Range made;
+  if (range.low)
+    if (const int64_t least = from_where(*range.low); least > -kFar) made.low = least;
+  if (range.high && *range.high < INT64_MAX)
+    if (const int64_t beyond = from_where(*range.high + 1); beyond < kFar) made.high = beyond - 1;
+  return made;
+}
+}  // namespace
+
+// From a range of a product of symbols that are above 0: what the others leave of it is the power of each. Or of what
+// rounds multiples of a symbol.
 bool FactsLearner::tighten_factors(const SymNode* monomial, const Range& range) {
+  if (monomial->kind == SymKind::call && monomial->factor() > 0 && !monomial->args()[0].is_constant())
+    if (const SymNode* symbol = monomial->args()[0].node(); symbol->kind == SymKind::symbol)
+      return assume_range(symbol, range_before_rounding(monomial, range));
   ProductView product(monomial);
   std::vector<Range> ranges;
   for (const SymFactor& f : product.factors()) {

@@ -70,7 +70,7 @@ TEST(SymFacts, PowersOfOneSymbolAreRangesOfIt) {
 // What is rounded stays the same for some steps: the range goes to the last of them.
 TEST(SymFacts, RoundedMultiplesOfOneSymbolAreRangesOfIt) {
   const std::pair<const char*, Range> cases[] = {{"floor(2.0*a) <= 4096", {2, 2048}}, {"floor(0.5*a) <= 7", {2, 15}},
-                                                 {"floor(0.5*a) >= 7", {14, {}}},     {"ceil(0.5*a) + a <= 10", {2, 6}},
+                                                 {"floor(0.5*a) >= 7", {14, {}}},     {"ceil(0.5*a) + a <= 10", {2, 9}},
                                                  {"9 >= round(2.3*a)", {2, 4}},       {"floor(0.5*a) >= 0", {2, {}}}};
   for (const auto& [given, wanted] : cases) {
     World w;
@@ -84,6 +84,10 @@ TEST(SymFacts, RoundedMultiplesOfOneSymbolAreRangesOfIt) {
   EXPECT_FALSE(w.learn("floor(2.0*a) <= 3"));
   EXPECT_TRUE(w.learn("floor(0.5*a) == 7"));
   EXPECT_NE(w.prove("a == 15"), Truth::no);
+  World later;  // whatever is learnt first
+  ASSERT_TRUE(later.learn("0 < floor(0.3*a)"));
+  ASSERT_TRUE(later.learn("a in 1.."));
+  EXPECT_EQ(later.prove("a != 1"), Truth::yes);
 }
 
 TEST(SymFacts, RangesAndConditionsAreOnRecordAsAdded) {
