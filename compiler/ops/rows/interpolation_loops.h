@@ -63,9 +63,39 @@ inline constexpr std::string_view kNearestExact3dLoops =
   LENZ_SCALE LENZ_ALIGNED "r = maximum(r, 0) " LENZ_BETWEEN           \
                           "same = to($osize, i64) == to($size, i64) " \
                           "low = where(same, to($o, i64), low) "
-#define LENZ_LINEAR(scales, dims, corners)                                                     \
+// A sum over the corners, whose weights %part, and places, are in tables: where lanes go along channels, all of these
+// would be told anew at each pixel. Of few channels a row's pixels are lanes, which have tables of their own.
+#define LENZ_BY_TABLES(dims, corners)                                                                              \
+  "$most = 1 each $d in range(0, " dims                                                                            \
+  ") { $most = max($most, size(%out, $d + 2)) } "                                                                  \
+  "%low = temporary(i64, [" dims ", $most]) %high = temporary(i64, [" dims                                         \
+  ", $most]) "                                                                                                     \
+  "%part = temporary($t, [" dims                                                                                   \
+  ", $most]) "                                                                                                     \
+  "each $d in range(0, " dims                                                                                      \
+  ") { "                                                                                                           \
+  "  for $p < size(%out, $d + 2) { $i = [0, 0] each $e in range(0, " dims ") { $i = concat($i, [$p]) } " LENZ_CELL \
+  "    %low[$d, $p] = low %high[$d, $p] = where(same, low, minimum(low + 1, $size - 1)) "                          \
+  "    %part[$d, $p] = where(same, 0, l) } "                                                                       \
+  "} "                                                                                                             \
+  "for $i in shape(%out) { "                                                                                       \
+  "  sum = to(0.0, $t) "                                                                                           \
+  "  each $corner in " corners                                                                                     \
+  " { "                                                                                                            \
+  "    $at = first($i, 2) "                                                                                        \
+  "    w = to(1.0, $t) "                                                                                           \
+  "    each $side, $d in $corner { $p = at($i, $d + 2) $size = size(%self, $d + 2) l = %part[$d, $p] "             \
+  "      if $side == 0 { w = w * (1 - l) $at = concat($at, [position(%low[$d, $p], $size)]) } "                    \
+  "      else { w = w * l $at = concat($at, [position(%high[$d, $p], $size)]) } "                                  \
+  "    } "                                                                                                         \
+  "    sum = sum + to(%self[$at], $t) * w "                                                                        \
+  "  } "                                                                                                           \
+  "  %out[$i] = sum } "
+#define LENZ_LINEAR(scales, dims, corners) \
   "$t = accumulates(dtype(%self)) $scales = " scales                                           \
-  " for $i in shape(%out) { "                                                                  \
+  " $last = is_constant(stride(%self, 1)) if $last { $last = stride(%self, 1) == 1 } " \
+  "if $last and is_constant(size(%self, 1)) { $last = size(%self, 1) >= 8 } " \
+  " if $last { " LENZ_BY_TABLES(dims, corners) "} else { for $i in shape(%out) { "                                                                  \
   "  $near = [] $far = [] "                                                                    \
   "  each $d in range(0, " dims ") { " LENZ_CELL                                               \
   "    $near = concat($near, [position(low, $size)]) "                                         \
@@ -82,7 +112,7 @@ inline constexpr std::string_view kNearestExact3dLoops =
   "    } "                                                                                     \
   "    sum = sum + to(%self[$at], $t) * w "                                                    \
   "  } "                                                                                       \
-  "  %out[$i] = sum }"
+  "  %out[$i] = sum } }"
 #define LENZ_BILINEAR LENZ_LINEAR("[$scales_h, $scales_w]", "2", "[[0, 0], [0, 1], [1, 0], [1, 1]]")
 inline constexpr std::string_view kLinear1dLoops = LENZ_LINEAR("[$scales]", "1", "[[0], [1]]");
 inline constexpr std::string_view kTrilinear3dLoops =
@@ -239,6 +269,7 @@ inline constexpr std::string_view kBicubicAaLoops =
 #undef LENZ_BICUBIC
 #undef LENZ_BILINEAR
 #undef LENZ_LINEAR
+#undef LENZ_BY_TABLES
 #undef LENZ_CELL
 #undef LENZ_BETWEEN
 #undef LENZ_ALIGNED
