@@ -7,14 +7,17 @@ std::optional<InferredResults> try_infer(Graph& graph, const OpDef& op, std::spa
   size_t relied = graph.assumptions.relied().size();
   auto saved = graph.context().syms.node_count() ? std::optional(graph.assumptions) : std::nullopt;
   std::optional<InferredResults> results;
+  bool named = false;  // a size that only the run knows, of whose name there are facts then
   try {
     Infer infer(graph.shared_context(), graph.ops(), op, args, graph.types(), graph.assumptions);
     infer.owner = &graph;
-    if (!infer.refusal() && graph.assumptions.relied().size() == relied) results = InferredResults(infer.results());
+    const bool refused = infer.refusal().has_value();
+    named = !infer.unbacked_symbols.empty();
+    if (!refused && !named && graph.assumptions.relied().size() == relied) results = InferredResults(infer.results());
   } catch (const UserError&) {
   } catch (const Unsupported&) {
   }
-  if (saved && graph.assumptions.relied().size() != relied) graph.assumptions = std::move(*saved);
+  if (saved && (named || graph.assumptions.relied().size() != relied)) graph.assumptions = std::move(*saved);
   return results;
 }
 
