@@ -552,7 +552,7 @@ class Functionaliser {
         a = map_values(graph_.context(), a, [&](ValueId v) {
           WrittenStorage* storage = values_->taken(v);
           if (!storage || storage->written_inputs.empty() == inputs) return v;
-          ValueId now = values_->current(v, kNone);
+          ValueId now = values_->current(v, inputs ? kNone : first_copy_);
           LENZ_CHECK(&graph_.type(now) == &graph_.type(v), "an output lies otherwise than before");
           return now;
         });
