@@ -204,6 +204,18 @@ double lost_in_products(const ScalarRow& row, Dtype compute, std::span<const Unc
   return (roundings - 1) * std::ldexp(1.0, -info(in).mantissa_bits) * size;
 }
 
+// Of integers that doubles don't tell apart the ends of an interval are one number: what is picked of such may be as
+// far off as they are.
+double lost_among_integers(std::span<const Uncertain> operands, const Parts& result) {
+  constexpr double kWhole = 0x1p53;
+  double lost = 0;
+  if (std::fabs(result.real) < kWhole) return lost;
+  for (const Uncertain& u : operands)
+    if (u.value.kind() == ScalarKind::integer && std::fabs(static_cast<double>(u.value.integer())) >= kWhole)
+      lost = std::max(lost, u.error);
+  return lost;
+}
+
 std::array<Uncertain, 3> uncertain(std::span<const ElementsIn> operands, int64_t i) {
   std::array<Uncertain, 3> given;
   for (size_t k = 0; k < operands.size(); ++k) {
@@ -243,6 +255,8 @@ void any_rule(const ScalarRow& row, Dtype compute, Dtype result, std::span<const
       if (const double moved = moved_by_signs(row, compute, {given.data(), operands.size()}); moved > 0)
         p = {.error = p.error + moved, .ambiguous = true};  // what else is uncertain moves either of both
     const Parts numbers = parts(results.at(i));
+    if (!exact && p.error == 0 && out.kind == ScalarKind::integer)
+      p.error = lost_among_integers({given.data(), operands.size()}, numbers);
     double magnitude = magnitude_of(results.at(i));
     if (numbers.finite()) magnitude = std::min(magnitude, largest_finite(Dtype::f64));  // parts may have no modulus
     double error = p.error;
