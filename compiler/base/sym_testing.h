@@ -1,5 +1,5 @@
-// For tests and the fuzzer: random dims as text, so that one text is both built symbolically and computed with numbers in place
-// of its symbols, which never takes a symbolic path.
+// For tests and the fuzzer: random dims as text, so that one text is both built symbolically and computed with numbers
+// in place of its symbols, which never takes a symbolic path.
 #pragma once
 
 #include <array>

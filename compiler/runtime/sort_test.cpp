@@ -104,7 +104,8 @@ TEST(Sort, TheFirstFewAreThoseOfTheWhole) {
           for (int64_t i = 0; i < keys.numel(); ++i) keys.put(i, number(dtype, i));
           Tensor values(dtype, {rows, columns}), indices(Dtype::i64, {rows, columns});
           sort_lines(keys, values, indices, dim, descending, *pool);
-          for (int64_t first : {int64_t{1}, std::min<int64_t>(3, length), (length + 9) / 10, (length + 1) / 2, length}) {
+          for (int64_t first :
+               {int64_t{1}, std::min<int64_t>(3, length), (length + 9) / 10, (length + 1) / 2, length}) {
             loops::Ints sizes{rows, columns};
             sizes[dim] = first;
             Tensor some(dtype, sizes), places(Dtype::i64, sizes);

@@ -48,11 +48,12 @@ inline constexpr std::string_view kArangeByLoops = LENZ_ARANGE("$start", "$step"
 #define LENZ_REAL_BASE "pow(to($base, f64), real(v))"
 #define LENZ_ANGLE "(imag(v) * log(to($base, f64)))"
 // What integers of fewer than 64 bits can't hold goes by way of 32 bits: the least of these where they can't hold it.
-#define LENZ_POWER                                                                                           \
-  "  v = choose($steps == 1 and is_complex($t) and $base > 0, complex(" LENZ_REAL_BASE " * cos(" LENZ_ANGLE  \
-  "), " LENZ_REAL_BASE " * sin(" LENZ_ANGLE ")), pow(to($base, $t), v)) "                                    \
-  "  if is_integral(dtype(%out)) and dtype(%out) != i64 and $steps != 1 { "                                  \
-  "    v = where(abs(v) < 2147483648, v, -2147483648) "                                                      \
+#define LENZ_POWER                                                                                          \
+  "  v = choose($steps == 1 and is_complex($t) and $base > 0, complex(" LENZ_REAL_BASE " * cos(" LENZ_ANGLE \
+  "), " LENZ_REAL_BASE " * sin(" LENZ_ANGLE                                                                 \
+  ")), pow(to($base, $t), v)) "                                                                             \
+  "  if is_integral(dtype(%out)) and dtype(%out) != i64 and $steps != 1 { "                                 \
+  "    v = where(abs(v) < 2147483648, v, -2147483648) "                                                     \
   "  } "
 inline constexpr std::string_view kLinspaceLoops = LENZ_SPACED("$start", "$end", "", LENZ_ONCE);
 inline constexpr std::string_view kLinspaceTTLoops = LENZ_SPACED("%start[]", "%end[]", "", LENZ_ONCE);
