@@ -262,7 +262,7 @@ WrongIndex wrong_index(Chooser& choose, IndexCounts& counts) {
 
 namespace {
 std::optional<Failure> holds(Subject& subject) {
-  constexpr int kDraws = 4;  // in each case, of half a millisecond
+  constexpr int kDraws = 4;  // in each case, of 0.2 ms
   RandomChooser choose(combine(subject.setting().seed, hash_bytes("index_spaces")));
   IndexCounts counts;
   for (int i = 0; i < kDraws; ++i)

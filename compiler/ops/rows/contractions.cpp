@@ -157,15 +157,12 @@ void products(RowSink& t) {
       return aten.logical_or(aten.expand(%self, shape(%product)), %product)
     }
     %column = aten._to_copy(%vec1, dtype=$d)
-    $whole = is_integral($d)
-    if $whole { %column = aten.mul(%column, aten.scalar_tensor($alpha, dtype=$d, device=device(%column))) }
-    else if $alpha != 1 or is_complex($d) { %column = aten.mul(%column, $alpha) }
+    if $alpha != 1 or is_complex($d) { %column = aten.mul(%column, $alpha) }
     %product = aten.mul(aten.unsqueeze(%column, 1), aten._to_copy(%vec2, dtype=$d))
     if without_imaginary($beta) == 0 { return %product }
     %x = aten._to_copy(%self, dtype=$d)
     )" LENZ_UNLESS_BETA_IS_0 R"(
-    if $whole { %x = aten.mul(%x, aten.scalar_tensor($beta, dtype=$d, device=device(%x))) }
-    else if $beta != 1 or is_complex($d) { %x = aten.mul(%x, $beta) }
+    if $beta != 1 or is_complex($d) { %x = aten.mul(%x, $beta) }
     %x = aten.expand(%x, shape(%product))
     if is_complex($d) {
       return aten.view_as_complex(aten.add(aten.view_as_real(%x), aten.view_as_real(%product)))
