@@ -149,12 +149,13 @@ const Reference& Trial::reference(Widening widening, Draws draws) {
     const Reference& of_eager = reference(Widening::bounds_of_eager, draws);
     if (of_eager.excused.empty()) return of_eager;
   }
-  auto [at, fresh] = references_.try_emplace({widening, draws});
-  if (!fresh) return at->second;
+  const How how{widening, draws};
+  if (const auto known = references_.find(how); known != references_.end()) return known->second;
   ExecuteOptions options = options_;
   options.guard = false;  // its machine knows tensors by their memory
-  at->second = Referee(boxed_, options, widening, draws).run(needed(), inputs(), binding_);
-  return at->second;
+  // What is Unsupported is so again whenever somebody asks.
+  Reference made = Referee(boxed_, options, widening, draws).run(needed(), inputs(), binding_);
+  return references_.emplace(how, std::move(made)).first->second;
 }
 
 std::optional<Judgement> Trial::judged(Widening widening, const Execution& got, Draws draws) {

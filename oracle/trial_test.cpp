@@ -130,5 +130,26 @@ TEST(Trial, WhatTwoStreamsPrintIsNotTheSame) {
   EXPECT_LT(lines, 16u);
 }
 
+// Nothing is known of what Lenz's stream draws where it has no sampling, whoever asks again: no number of lines either.
+TEST(Trial, AReferenceThatThereIsNoneOfStaysSo) {
+  auto graph = parse_graph(R"(graph @g(%x: c64[4], %p: bool[]) {
+    %d, %m = aten.native_dropout(%x, 0.5) %t = lenz.make_token() %s = lenz.print(%t, "once", [])
+    %r, %u = lenz.cond(%p, @yes, @no, [%d, %s])
+    return %r
+  }
+  graph @yes(%a: c64[4], %t: token) { %u = lenz.print(%t, "twice", []) %b = aten.clone(%a) return %b, %u }
+  graph @no(%a: c64[4], %t: token) { return %a, %t })",
+                           op_table());
+  Boxed boxed(DeviceKind::cpu);
+  const InputSource inputs(*graph, {}, Values::ordinary, 1);
+  Trial trial(*graph, boxed, inputs, {}, {});
+  const Execution got = trial.expected();
+  for (int times = 0; times < 2; ++times) {
+    const auto wrong = trial.out_of_bounds(got, {.drawn = true});
+    EXPECT_FALSE(wrong) << wrong->what;
+    EXPECT_FALSE(trial.no_stream.empty());
+  }
+}
+
 }  // namespace
 }  // namespace lenz::oracle

@@ -14,6 +14,14 @@ struct alignas(uint32_t) EagerProcessor {  // a size that processors exchange at
   bool has_tiles = false;
 };
 
+// What an x86-64 processor says of itself: its leaf 7, in two parts (EBX and EDX; EAX and EDX).
+struct ProcessorWords {
+  uint32_t ebx = 0, edx = 0;                // of part 0
+  uint32_t second_eax = 0, second_edx = 0;  // of part 1
+};
+// `wide`: the system keeps registers of 64 bytes too.
+EagerProcessor eager_processor_of(const ProcessorWords& words, bool wide);
+
 // That of this machine, unless another one is in its place.
 EagerProcessor eager_processor();
 

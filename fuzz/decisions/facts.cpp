@@ -173,6 +173,7 @@ class Decider {
     set("lowering", name, "guards", static_cast<int64_t>(program.assumptions.guards().size()));
     set("lowering", name, "#", digest(loops::print(program, {.provenance = true})));
     if (name == "inside" || odd_) interpreted(graph_, program, sizes_, facts_);
+    if (products_outside && passed->level == Level::core && digest(print(graph_)) % 8 == 2) left_to_host(*passed);
     if (const auto memory = reuse_candidates(*passed); !memory.empty())
       set("passes", name, "reuse #", digest(print(*passed, memory)));
     return program;
@@ -183,6 +184,33 @@ class Decider {
     schedule::Proved made = schedule::schedule_proved(program, target_of(machine));
     if (!made.given_up.empty()) set("scheduling", machine.name, "given up #", digest(made.given_up));
     realised(made.program, machine);
+  }
+
+  // What the host gets where some loops, and then others, are refused; and what is said where all always are.
+  void left_to_host(const Graph& core) {
+    std::string said;
+    for (const int content_after : {1, 2, 100}) {
+      int asked = 0;
+      auto refuse = [&](const loops::Program& program) {
+        loops::ProgramVerdict verdict;
+        if (asked++ >= content_after) return verdict;
+        std::vector<size_t> refusable;
+        size_t number = 0;
+        loops::for_each_node(program.body, [&](const loops::Node& node) {
+          if (std::holds_alternative<loops::Nest>(node.is) || std::holds_alternative<loops::Sort>(node.is))
+            refusable.push_back(number);
+          ++number;
+        });
+        if (!refusable.empty()) verdict.violations.push_back({301, {refusable[refusable.size() / 2]}, "refused", "it"});
+        return verdict;
+      };
+      try {
+        said += loops::print(lower_proved(core, {.products_outside = true}, refuse));
+      } catch (const Unsupported& why) {
+        said += why.what();
+      }
+    }
+    set("lowering", "refused", "#", digest(said));
   }
 
   // What is given up where nobody is content: nests that stand apart, at last without tiles.
@@ -518,25 +546,6 @@ Facts facts_of(const ScalarRow& row) {
   }
   facts["operands/#"] = static_cast<int64_t>(samples & 0xFFFFF);
   std::erase_if(facts, [](const auto& fact) { return fact.second == 0; });
-  return facts;
-}
-
-Facts facts_of(const native::CpuTarget& target) {
-  Facts facts = {{"target/words #", digest(target.key())}, {"target/bytes of a vector", target.vector_bytes}};
-  const std::pair<const char*, bool> has[] = {
-      {"fma", target.fma},
-      {"avx512", target.avx512},
-      {"f16", target.f16},
-      {"bf16", target.bf16},
-      {"stores past caches", target.stores_past_caches},
-      {"permutes bytes", target.permute_bytes},
-      {"funnel shifts", target.funnel_shifts},
-      {"masks as words", target.masks_as_words},
-      {"follows squares", target.follows_squares},
-  };
-  std::string text;
-  for (const auto& [what, is] : has) text += is ? std::string(what) + ", " : "";
-  facts["target/instructions #"] = digest(text);
   return facts;
 }
 

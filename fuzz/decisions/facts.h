@@ -46,6 +46,10 @@ Facts facts_of(const ScalarRow& row);
 // Of a target: what LLVM is told of it, and which instructions code is written for. No instructions are chosen of what
 // is only looked at, so that a word that is missing shows in nothing else.
 Facts facts_of(const native::CpuTarget& target);
+// Of an x86-64 processor by LLVM's name, whatever this machine has: which targets run on it, and what they use of it.
+Facts facts_of_processor(std::string_view name);
+// Of what processors say of themselves, drawn: how eager would lay out its results there.
+Facts facts_of_processors_words();
 // Of facts about sizes, drawn by this number.
 Facts facts_of_sizes(uint64_t number);
 // Of a text that is refused, of a graph or of loops: in which words.

@@ -37,6 +37,7 @@ Facts Fixed::facts() const {
   if (kind == command) return facts_of_command(*said_by);
   if (kind == refusal) return facts_of_refusal(std::string(text));
   if (kind == target) return facts_of(native::whole_target(text));
+  if (kind == processor) return text.empty() ? facts_of_processors_words() : facts_of_processor(text);
   try {
     const Case fixed = parse_case(std::string(text.substr(0, text.find("\n# ---- after"))));
     return kind == twice ? facts_of_twice(fixed) : facts_of(fixed);
@@ -64,6 +65,10 @@ const std::vector<Fixed>& fixed_things() {
       made.push_back({.kind = Fixed::sizes, .name = "sizes/" + std::to_string(n), .number = n});
     for (const std::string_view name : {"avx512", "avx2", "aarch64"})  // "generic" is another one on other machines
       made.push_back({Fixed::target, "target/" + std::string(name), name});
+    for (const std::string_view name : {"x86-64-v2", "sandybridge", "haswell", "znver1", "knl", "skylake-avx512",
+                                        "cascadelake", "cooperlake", "icelake-server", "sapphirerapids", "znver3",
+                                        "znver4", "znver5", "alderlake", "sierraforest", "graniterapids", ""})
+      made.push_back({Fixed::processor, "processor/" + std::string(name.empty() ? "words" : name), name});
     static const std::vector<FixedCommand> commands = parse_commands(kCommands);
     for (const FixedCommand& c : commands)
       made.push_back({.kind = Fixed::command, .name = c.name, .text = c.text, .said_by = &c});

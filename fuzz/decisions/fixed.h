@@ -13,9 +13,9 @@
 namespace lenz::fuzz {
 
 struct Fixed {
-  enum Kind : uint8_t { graph, row, scalar, refusal, sizes, twice, command, target } kind = graph;
+  enum Kind : uint8_t { graph, row, scalar, refusal, sizes, twice, command, target, processor } kind = graph;
   std::string name;
-  std::string_view text = {};             // graph, refusal, twice; of a target: its name
+  std::string_view text = {};             // graph, refusal, twice; of a target or processor: its name
   const OpDef* op = nullptr;              // row
   const ScalarRow* scalar_row = nullptr;  // scalar
   uint64_t number = 0;                    // sizes

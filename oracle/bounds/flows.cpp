@@ -375,7 +375,7 @@ Outcome flow_positive(FlowContext& in, const Call& given) {
     double roundings = lenz::is_complex(d) ? 2 : 1;  // each part of a product is a sum of two
     at::Tensor steps = factors.defined() ? (n - 1).clamp_min(1) : (n + 2) * roundings;
     const at::Tensor passed = fine ? fine->passed : (far - near).clamp_min(0);
-    at::Tensor error = passed;
+    at::Tensor error = is_inexact(d) ? passed : at::ceil(passed);  // an average of integers is cut to one
     StoredErrors stored;
     auto finite_value = [&] { return nothing_where(at::isfinite(value).logical_not(), value, 0); };
     if (is_inexact(d)) {

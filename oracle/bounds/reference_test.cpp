@@ -232,6 +232,17 @@ TEST(Bounds, OfPolynomialsGrowWithTheirTerms) {
   EXPECT_LT(j.errors(3)[2], 0.02);
 }
 
+// An integer that may be one less may make another quotient, which is cut.
+TEST(Bounds, OfAveragesOfIntegersAreWhole) {
+  Judged j(R"(graph @g(%x: f32[1, 1, 2]) {
+    %y = aten.exp(%x) %z = aten.to(%y, i64) %a = aten.avg_pool1d(%z, [2])
+    return %a
+  })",
+           {{1.0986122886681098, 1.0986122886681098}});
+  EXPECT_GE(j.errors()[0], 1);
+  EXPECT_FALSE(j.verdict().mismatch);
+}
+
 // A window is summed before it is divided, also by more than it has places.
 TEST(Bounds, OfWindowsWhoseSumOverflowsAreOpen) {
   Judged j(R"(graph @g(%x: f32[1, 1, 1, 3]) {

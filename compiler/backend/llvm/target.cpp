@@ -3,6 +3,7 @@
 #include <llvm/ADT/StringMap.h>
 #include <llvm/TargetParser/Host.h>
 #include <llvm/TargetParser/Triple.h>
+#include <llvm/TargetParser/X86TargetParser.h>
 
 #include "compiler/backend/llvm/features.h"
 #include "compiler/base/error.h"
@@ -10,10 +11,17 @@
 namespace lenz::native {
 
 namespace {
-Features host_features() {
-  Features all;
-  for (const auto& said : llvm::sys::getHostCPUFeatures()) all.emplace(said.first().str(), said.second);
-  return all;
+// A processor that code may run on: LLVM's name of it, and what it has.
+struct Processor {
+  std::string name;
+  llvm::Triple::ArchType arch;
+  Features features;
+};
+
+Processor host() {
+  Processor made{llvm::sys::getHostCPUName().str(), llvm::Triple(llvm::sys::getDefaultTargetTriple()).getArch(), {}};
+  for (const auto& said : llvm::sys::getHostCPUFeatures()) made.features.emplace(said.first().str(), said.second);
+  return made;
 }
 }  // namespace
 
@@ -35,17 +43,13 @@ bool has_all(const Features& features, const std::string_view (&names)[N]) {
   return true;
 }
 
-bool runs_linux_on(llvm::Triple::ArchType arch) {
-  return llvm::Triple(llvm::sys::getDefaultTargetTriple()).getArch() == arch;
-}
-
 }  // namespace
 
 namespace {
 // `whole`: with all that processors of a name may have beside what each has, whatever this one has.
-std::vector<CpuTarget> all_targets(bool whole) {
-  const Features host = host_features();
-  const bool x86 = runs_linux_on(llvm::Triple::x86_64), arm = runs_linux_on(llvm::Triple::aarch64);
+std::vector<CpuTarget> targets_on(const Processor& processor, bool whole) {
+  const Features& host = processor.features;
+  const bool x86 = processor.arch == llvm::Triple::x86_64, arm = processor.arch == llvm::Triple::aarch64;
   const std::string x86_triple = "x86_64-unknown-linux-gnu", arm_triple = "aarch64-unknown-linux-gnu";
   std::vector<CpuTarget> all;
   CpuTarget avx512{.name = "avx512", .triple = x86_triple, .cpu = "x86-64-v4", .vector_bytes = 64};
@@ -56,7 +60,7 @@ std::vector<CpuTarget> all_targets(bool whole) {
   avx512.permute_bytes = whole || has(host, "avx512vbmi");
   if (avx512.permute_bytes) avx512.features += ",+avx512vbmi";
   // Of these kortest takes a vector unit's time beside its own (measured on Zen 4).
-  avx512.masks_as_words = whole || (x86 && llvm::sys::getHostCPUName().starts_with("znver"));
+  avx512.masks_as_words = whole || (x86 && processor.name.starts_with("znver"));
   avx512.funnel_shifts = whole || has(host, "avx512vbmi2");
   if (avx512.funnel_shifts) avx512.features += ",+avx512vbmi2";
   avx512.runs_here = x86 && has_all(host, kAvx2) && has_all(host, kAvx512);
@@ -79,14 +83,15 @@ std::vector<CpuTarget> all_targets(bool whole) {
   for (CpuTarget& target : all) target.stores_past_caches = target.triple == x86_triple;
   // Where squares' lines are asked for ahead most sizes take longer on a Zen 5, by up to a third; Zen 4 and Xeons gain
   // by it (bench/SHOWN.md).
-  if (x86 && !whole && llvm::sys::getHostCPUName() == "znver5")
+  if (x86 && !whole && processor.name == "znver5")
     for (CpuTarget& target : all) target.follows_squares = target.triple == x86_triple;
   return all;
 }
 }  // namespace
 
 const std::vector<CpuTarget>& targets() {
-  static const std::vector<CpuTarget> all = all_targets(false);  // to ask a virtual machine's processor takes long
+  static const std::vector<CpuTarget> all =
+      targets_on(host(), false);  // to ask a virtual machine's processor takes long
   return all;
 }
 
@@ -104,8 +109,16 @@ CpuTarget named(const std::vector<CpuTarget>& all, std::string_view name) {
 CpuTarget find_target(std::string_view name) { return named(targets(), name); }
 
 CpuTarget whole_target(std::string_view name) {
-  static const std::vector<CpuTarget> all = all_targets(true);
+  static const std::vector<CpuTarget> all = targets_on(host(), true);
   return named(all, name);
+}
+
+std::vector<CpuTarget> targets_of(std::string_view x86) {
+  llvm::SmallVector<llvm::StringRef, 64> names;
+  llvm::X86::getFeaturesForCPU(llvm::StringRef(x86.data(), x86.size()), names);
+  Processor processor{std::string(x86), llvm::Triple::x86_64, {}};
+  for (llvm::StringRef name : names) processor.features.emplace(name.str(), true);
+  return targets_on(processor, false);
 }
 
 CpuTarget runnable_target(std::string_view name) {

@@ -1,6 +1,6 @@
 // The processors that code is made for, by name. A CpuTarget is a value: everything that code generation may depend on
 // stands in it, so that equal targets make equal code.
-// Thread-safety: pure functions; host_features() asks the machine.
+// Thread-safety: pure functions; targets() asks the machine, once.
 #pragma once
 
 #include <string>
@@ -44,5 +44,7 @@ CpuTarget find_target(std::string_view name);
 CpuTarget runnable_target(std::string_view name = {});
 // With all that processors of that name may have besides, whatever this one has: for code that is looked at, not run.
 CpuTarget whole_target(std::string_view name);
+// As targets() would be on that x86-64 processor of LLVM's ("znver3"): which of them run there.
+std::vector<CpuTarget> targets_of(std::string_view x86);
 
 }  // namespace lenz::native

@@ -47,7 +47,7 @@ constexpr std::string_view kLate = R"(
 #define LENZ_RESHAPE                                                                                        \
   "rule reshape { %r = ?f(%x, ...) where ?f in [aten.view, aten.reshape, aten._unsafe_view, aten.flatten, " \
   "aten.unflatten, aten.squeeze, aten.unsqueeze, aten.clone, aten.contiguous, aten.alias, aten.expand] "    \
-  "where numel(%r) == numel(%x) replace %r with %x } "
+  "where dtype(%r) == dtype(%x), numel(%r) == numel(%x) replace %r with %x } "
 #define LENZ_CAST                                                                                         \
   "rule cast { %r = ?f(%x, ...) where ?f in [aten.to, aten._to_copy, aten.type_as], dtype(%r) in floats " \
   "replace %r with %x } "
