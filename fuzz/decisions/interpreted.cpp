@@ -112,6 +112,12 @@ std::vector<loops::Tensor> made_up(const loops::Program& program, const loops::E
       return kOfData;
     }
   };
+  const auto number_of = [&](Dim d) { return evaluate(d, known).value_or(kOfData); };
+  const auto numbers = [&](const auto& dims) {
+    loops::Ints all;
+    for (Dim d : dims) all.push_back(number_of(d));
+    return all;
+  };
   std::vector<loops::Tensor> made;
   for (loops::BufferId id : call.node.results) {
     if (id == kNone) {
@@ -119,13 +125,23 @@ std::vector<loops::Tensor> made_up(const loops::Program& program, const loops::E
       continue;
     }
     const auto& type = program.buffers[id].type;
-    loops::Ints sizes, strides;
-    for (Dim d : type.sizes) sizes.push_back(evaluate(d, known).value_or(kOfData));
-    for (Dim d : type.strides) strides.push_back(evaluate(d, known).value_or(1));
-    const auto bytes = loops::elements_needed(sizes, strides, 0).value_or(0) * (info(type.dtype).bits / 8);
-    loops::Tensor t(memory_of(static_cast<uint64_t>(bytes)), type.dtype, sizes, strides, 0);
-    for (int64_t i = 0; i < t.numel(); ++i)
-      t.put(i, loops::settled(type.dtype, ScalarValue((i + std::ssize(made)) % kApart)));
+    loops::Ints sizes = numbers(type.sizes), strides = numbers(type.strides);
+    const int64_t offset = number_of(type.offset);
+    int64_t elements = 0;  // also of who looks at it otherwise
+    for (loops::BufferId other = 0; other < program.buffers.size(); ++other)
+      if (const loops::Buffer& b = program.buffers[other]; other == id || b.view_of == id)
+        elements = std::max(
+            elements, loops::elements_needed(numbers(b.type.sizes), numbers(b.type.strides), number_of(b.type.offset))
+                          .value_or(0));
+    const auto bytes = static_cast<uint64_t>(elements * (info(type.dtype).bits / 8));
+    loops::Tensor t(memory_of(bytes), type.dtype, std::move(sizes), std::move(strides), offset);
+    for (int64_t i = 0; i < t.numel(); ++i) {
+      const int64_t n = (i + std::ssize(made)) % kApart;
+      const auto real = static_cast<double>(n);
+      t.put(i, loops::settled(type.dtype, is_complex(type.dtype) ? ScalarValue(std::complex<double>(real, real))
+                                          : is_integral(type.dtype, true) ? ScalarValue(n)
+                                                                          : ScalarValue(real)));
+    }
     made.push_back(std::move(t));
   }
   return made;
