@@ -69,15 +69,18 @@ at::Tensor meets_padding(FlowContext& in, const Call& call, const at::Tensor& re
   return all.defined() && inside.defined() ? all != inside : at::Tensor();
 }
 
-// Where what is not finite has no share in the result, for it is multiplied by a number that is zero: some kernels
-// leave it out. Undefined if no number is.
+// Where what is not finite has no share in the result, for it is multiplied by a number that is zero, or may be one as a
+// number of the result's dtype: some kernels leave it out. Undefined if no number is.
 at::Tensor meets_no_share(FlowContext& in, const Call& call) {
   const int alpha = call.op->schema.find("alpha");
   if (alpha < 0) return {};
   const Arg& share = call.args[static_cast<size_t>(alpha)];
-  const bool none =
-      share.kind == ArgKind::complex ? *share.complex_value == std::complex<double>() : number_of(share) == 0;
-  if (!none) return {};
+  const bool complex = share.kind == ArgKind::complex;
+  const std::optional<double> number = complex ? std::abs(*share.complex_value) : number_of(share);
+  if (!number) return {};
+  const double size = std::fabs(*number);
+  const Dtype d = call.result_dtypes[0];
+  if (size != 0 && !(is_inexact(d) && size < smallest_normal(to_real(d)))) return {};
   // A term that is not finite counts more than all that are.
   auto counted = [&](double by) {
     std::vector<Arg> args = with_numbers(call, [](double x) { return x; });  // real, as what counts is

@@ -144,7 +144,7 @@ struct Referee::Impl final : NodeMachine {
   }
 
   // A kernel of float64 may lay its results in another way than the one of the graph's dtype, on whose strides the
-  // views behind it count.
+  // views behind it count (a look at bits on the last one, of one element too).
   void lay_as_claimed(const Graph& graph, const Node& node, const Call& call, const SymValues& symbols, Outcome& out) {
     for (uint16_t i = 0; !out.raised && i < node.result_count && i < out.results.size(); ++i)
       out.results[i] = laid_as(graph.type(node.result(i)), out.results[i], call, symbols);
@@ -162,7 +162,7 @@ struct Referee::Impl final : NodeMachine {
     for (int64_t d = 0; d < made.dim() && made.numel() > 0; ++d) {
       auto stride = evaluate(claimed.strides()[static_cast<size_t>(d)], symbols);
       known = known && stride.has_value();
-      elsewhere = elsewhere || (made.size(d) > 1 && stride != made.stride(d));
+      elsewhere = elsewhere || ((made.size(d) > 1 || d + 1 == made.dim()) && stride != made.stride(d));
     }
     for (const at::Tensor& operand : leaves(call.values))
       elsewhere = elsewhere && !operand.is_alias_of(made);  // a view lies where it lies

@@ -104,5 +104,16 @@ TEST(ChannelsLast, OneChannelIsLastAsItIs) {
   EXPECT_EQ(apart.copies, 1u) << "the images";
 }
 
+// oneDNN takes wrong pixels of such.
+TEST(ChannelsLast, NotColumnsOfOneChannelInWiderSteps) {
+  const auto copies = [](const std::string& inputs, const std::string& groups) {
+    return taken(inputs, "%y = aten.conv2d(%x, %w, none, [1, 2], groups=" + groups + ") return %y").copies;
+  };
+  EXPECT_EQ(copies("%x: f32[2, 1, 999, 3], %w: f32[8, 1, 3, 3]", "1"), 0u);
+  EXPECT_EQ(copies("%x: f32[2, 4, 999, 3], %w: f32[8, 1, 3, 3]", "4"), 0u);
+  EXPECT_GT(copies("%x: f32[2, 4, 999, 3], %w: f32[4, 1, 3, 3]", "4"), 0u);
+  EXPECT_GT(copies("%x: f32[2, 1, 999, 5], %w: f32[8, 1, 3, 3]", "1"), 0u);
+}
+
 }  // namespace
 }  // namespace lenz
