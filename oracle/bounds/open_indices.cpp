@@ -21,8 +21,11 @@ Intervals intervals_of(const Planes& p) {
   const at::Tensor v = p.value.to(at::kDouble);
   const at::Tensor e = p.error.defined() ? p.error : at::zeros(v.sizes(), at::kDouble);
   const at::Tensor open = e.isinf().logical_or(v.isnan().logical_and(e > 0));
-  return {nothing_where(open, v - e, -kInf).nan_to_num(kInf, kInf, -kInf),
-          nothing_where(open, v + e, kInf).nan_to_num(kInf, kInf, -kInf), e};
+  at::Tensor low = v - e, high = v + e;
+  // As those who sort by the ends take them, or an element would lie beyond the end of its own place.
+  if (at::isIntegralType(p.value.scalar_type(), true)) low = low.floor(), high = high.ceil();
+  return {nothing_where(open, low, -kInf).nan_to_num(kInf, kInf, -kInf),
+          nothing_where(open, high, kInf).nan_to_num(kInf, kInf, -kInf), e};
 }
 
 // For each element of the operand, whether another one of its row may stand in its place: their intervals meet.
