@@ -78,58 +78,42 @@ class Marker {
       at->second.alone = false;
   }
 
-  // Bytes of it that the node may touch: of a table as many as there are points that look something up, whichever
-  // nests read what was looked up.
+  // Bytes of it that the node may touch: of a table as many as there are points that look something up.
   Dim moved(const loops::Node& node, BufferId id) const {
     const Dim whole = bytes_of(id);
     const auto* kernel = std::get_if<loops::Kernel>(&node.is);
-    if (!kernel) return whole;
-    std::map<BufferId, Dim> by_indices;  // elements that each buffer of indices names
+    if (!kernel || !whole.is_constant()) return whole;
+    int64_t elements = 0;
     for (const loops::Node& inner : kernel->body->nodes) {
       const auto& nest = std::get<loops::Nest>(inner.is);
-      const std::optional<Dim> points = points_of(*kernel, nest);
-      bool all = false;
+      const std::optional<int64_t> points = points_of(*kernel, nest);
+      bool all = !points, some = false;
       auto access = [&](BufferId at, const DimVec& index) {
         if (storages_[at] != id) return;
-        const BufferId indices = looked_up_by(nest, index);
-        all = all || !points || indices == kNone;
-        if (all) return;
-        auto [known, fresh] = by_indices.try_emplace(indices, *points);
-        if (!fresh && known->second != *points) known->second += *points;
+        some = true;
+        all = all || !looked_up(nest, index);
+        elements += points.value_or(0);
       };
       for (const loops::Instr& i : nest.body)
         if (i.kind == loops::InstrKind::load) access(i.buffer, i.index);
       for (const loops::Store& s : nest.stores) access(s.buffer, s.index);
-      if (all) return whole;
+      if (some && all) return whole;
     }
-    if (by_indices.empty()) return whole;
-    Dim elements = 0;
-    for (const auto& [indices, points] : by_indices) elements += points;
-    return min(whole, elements * item_size(program_.buffers[id].type.dtype));
+    return std::min(whole.constant(), elements * item_size(program_.buffers[id].type.dtype));
   }
-  // The buffer that says which elements these are; kNone where the index says so itself, or several buffers do.
-  static BufferId looked_up_by(const loops::Nest& nest, const DimVec& index) {
-    BufferId by = kNone;
-    for (const loops::Instr& i : nest.body) {
-      if (i.kind != loops::InstrKind::position) continue;
-      if (std::ranges::none_of(index, [&](Dim d) { return mentions(d, i.symbol); })) continue;
-      const loops::Instr& from = nest.body[i.operands[0]];
-      if (from.kind != loops::InstrKind::load || (by != kNone && by != from.buffer)) return kNone;
-      by = from.buffer;
-    }
-    return by;
+  static bool looked_up(const loops::Nest& nest, const DimVec& index) {
+    return std::ranges::any_of(nest.body, [&](const loops::Instr& i) {
+      return i.kind == loops::InstrKind::position &&
+             std::ranges::any_of(index, [&](Dim d) { return mentions(d, i.symbol); });
+    });
   }
-  // Nothing where they may be too many to be counted.
-  std::optional<Dim> points_of(const loops::Kernel& kernel, const loops::Nest& nest) const {
-    int64_t most = 1;
-    Dim points = 1;
+  std::optional<int64_t> points_of(const loops::Kernel& kernel, const loops::Nest& nest) const {
+    int64_t points = 1;
     for (const auto* axes : {&kernel.axes, &nest.axes})
       for (const loops::Axis& a : *axes) {
-        // What is open is small enough, or else nobody runs it.
-        const int64_t extent = a.extent.is_constant() ? std::max<int64_t>(a.extent.constant(), 1) : 1;
-        if (extent > kMostPoints / most) return std::nullopt;
-        most *= extent;
-        points = points * a.extent;
+        const std::optional<int64_t> most = program_.assumptions.known().range(a.extent).high;
+        if (!most || *most > kMostPoints / std::max<int64_t>(points, 1)) return std::nullopt;
+        points *= *most;
       }
     return points;
   }
