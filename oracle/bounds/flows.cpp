@@ -69,8 +69,8 @@ at::Tensor meets_padding(FlowContext& in, const Call& call, const at::Tensor& re
   return all.defined() && inside.defined() ? all != inside : at::Tensor();
 }
 
-// Where what is not finite has no share in the result, for it is multiplied by a number that is zero, or may be one as a
-// number of the result's dtype: some kernels leave it out. Undefined if no number is.
+// Where what is not finite has no share in the result, for it is multiplied by a number that is zero, or may be one as
+// a number of the result's dtype: some kernels leave it out. Undefined if no number is.
 at::Tensor meets_no_share(FlowContext& in, const Call& call) {
   const int alpha = call.op->schema.find("alpha");
   if (alpha < 0) return {};
