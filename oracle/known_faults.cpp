@@ -260,6 +260,19 @@ bool applies(const KnownFault& known, Dtype dtype, const Graph& graph, NodeId no
     if (t.rank() < 4 || evaluate(t.tensor().strides[1], sizes) != 1) return false;
     return std::ranges::any_of(t.sizes().subspan(2), [&](const Dim& d) { return evaluate(d, sizes) == 1; });
   }
+  if (known.when == KnownFault::lone_columns) {
+    const Arg *stride = argument("stride"), *weight = argument("weight");
+    const Type& result = graph.type(call.result());
+    if (!stride || stride->kind != ArgKind::int_list || !weight || !weight->is_value() || result.rank() < 4)
+      return false;
+    const Type &x = graph.type(call.args[0].value()), &w = graph.type(weight->value());
+    const auto channels_last = [&](const Type& t) {
+      return t.rank() == result.rank() && evaluate(t.tensor().strides[1], sizes) == 1;
+    };
+    return w.rank() == result.rank() && evaluate(w.sizes()[1], sizes) == 1 &&
+           evaluate(result.sizes().back(), sizes) == 1 && evaluate(stride->dim_list().back(), sizes).value_or(2) > 1 &&
+           (channels_last(x) || channels_last(w));
+  }
   if (known.when == KnownFault::thin) {
     const Arg *input = argument("input"), *weight = argument("weight");
     if (!input || !weight || !input->is_value() || !weight->is_value()) return false;
@@ -388,11 +401,11 @@ std::vector<KnownFault> parse_known_faults(std::string_view text, const std::str
       rest.remove_prefix(std::min(bar + 3, rest.size()));
     }
     constexpr std::string_view kWhen[] = {
-        "always",   "out_strided",    "any_strided",    "any_restrided", "self_overlaps", "drops",       "rounds",
-        "single",   "unsorted",       "one_wide",       "misfit",        "out_restrided", "by_products", "infinite",
-        "poles",    "strided_rounds", "steps",          "skips",         "out_is_read",   "no_share",    "told_unique",
-        "coarse",   "accumulates",    "result_strided", "grouped_ones",  "thin",          "negated",     "out_grows",
-        "averages", "overflows",      "flushes",        "nears_end",     "pairs",         "shifts"};
+        "always",    "out_strided",    "any_strided",    "any_restrided", "self_overlaps", "drops",       "rounds",
+        "single",    "unsorted",       "one_wide",       "misfit",        "out_restrided", "by_products", "infinite",
+        "poles",     "strided_rounds", "steps",          "skips",         "out_is_read",   "no_share",    "told_unique",
+        "coarse",    "accumulates",    "result_strided", "grouped_ones",  "lone_columns",  "thin",        "negated",
+        "out_grows", "averages",       "overflows",      "flushes",       "nears_end",     "pairs",       "shifts"};
     auto when = std::ranges::find(kWhen, fields[2]);
     if (fields[3].empty() || when == std::end(kWhen))
       throw UserError(
@@ -400,7 +413,8 @@ std::vector<KnownFault> parse_known_faults(std::string_view text, const std::str
           "self_overlaps, drops, "
           "rounds, single, unsorted, one_wide, misfit, out_restrided, by_products, infinite, poles, "
           "strided_rounds, steps, skips, out_is_read, no_share, told_unique, coarse, accumulates, result_strided, "
-          "grouped_ones, thin, negated, out_grows, averages, overflows, flushes, nears_end, pairs, shifts",
+          "grouped_ones, lone_columns, thin, negated, out_grows, averages, overflows, flushes, nears_end, pairs, "
+          "shifts",
           file + ":" + std::to_string(line), "see the head of the file");
     all.push_back({fields[0], fields[1], static_cast<KnownFault::When>(when - std::begin(kWhen)), fields[3]});
   }

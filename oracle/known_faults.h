@@ -44,6 +44,7 @@ struct KnownFault {
     accumulates,
     result_strided,
     grouped_ones,
+    lone_columns,
     thin,
     negated,
     out_grows,

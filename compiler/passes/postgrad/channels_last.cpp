@@ -64,8 +64,8 @@ class Layouts {
            graph_.assumptions.likely(le(numel(w.sizes()), images)) && !summed_.contains(node.result());
   }
 
-  // oneDNN (3.10 at least) takes wrong pixels where each group has one channel, results are one pixel wide and steps wider,
-  // but for groups that make one channel each.
+  // oneDNN (3.10 at least) takes wrong pixels where each group has one channel, results are one pixel wide and steps
+  // wider, but for groups that make one channel each.
   bool may_err(const Node& node, const Type& w, const Type& y) const {
     const Facts& known = graph_.assumptions.known();
     auto several = [&](Dim d) { return known.proves(ge(d, 2)); };
