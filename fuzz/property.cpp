@@ -305,18 +305,11 @@ std::optional<oracle::Mismatch> Subject::wrong(const Graph& passed) {
   return oracle::Rewritten(trial()).out_of_bounds(passed, trial().eager(passed));
 }
 
-namespace {
-// Of what libtorch computed: whether it is as far off as eager is known to be there, and no further.
-bool is_known(oracle::Trial& trial, const oracle::Mismatch& mismatch, const oracle::Execution& got) {
-  return mismatch.rung >= oracle::Rung::special && oracle::Rewritten(trial).known_of(trial.graph(), got);
-}
-}  // namespace
-
 std::optional<oracle::Mismatch> wrong(oracle::Trial& trial, const loops::Program& program, const oracle::Execution& got,
                                       bool products_outside) {
   const oracle::HowRun how = oracle::how_run(program, products_outside);
   auto mismatch = trial.out_of_bounds(got, how);
-  if (mismatch && how.by_host && is_known(trial, *mismatch, got)) return std::nullopt;
+  if (mismatch && oracle::Rewritten(trial).known_of_host(*mismatch, got, how)) return std::nullopt;
   return mismatch;
 }
 
@@ -379,7 +372,9 @@ std::optional<oracle::Mismatch> eager_against_reference(oracle::Trial& trial) {
   if (!trial.by_the_reference || oracle::draws(trial.graph())) return std::nullopt;
   if (trial.expected().ending != oracle::Ending::finished) return std::nullopt;
   auto mismatch = trial.eager_beyond_bounds();
-  return mismatch && is_known(trial, *mismatch, trial.expected()) ? std::nullopt : mismatch;
+  return mismatch && oracle::Rewritten(trial).known_of_host(*mismatch, trial.expected(), {.by_host = true})
+             ? std::nullopt
+             : mismatch;
 }
 
 oracle::Values another_kind(const Setting& setting) {

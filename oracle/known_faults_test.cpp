@@ -23,6 +23,21 @@ TEST(KnownFaults, GroupsOfAWeightWhoseSizesOfOneLieElsewhere) {
   EXPECT_FALSE(is_known("[6, 2, 3, 1]", "3"));                         // contiguous
 }
 
+// Of one channel that is the last in memory, where results are one pixel wide.
+TEST(KnownFaults, ColumnsOfOneChannelInWiderSteps) {
+  const auto is_open = [](const std::string& image, const std::string& weight, const std::string& steps) {
+    auto graph = parse_graph("graph @g(%x: f32" + image + ", %w: f32" + weight +
+                                 ") {\n  %y = aten.conv2d(%x, %w, none, " + steps + ")\n  return %y\n}",
+                             op_table());
+    return known_in(known_faults(), *graph, {}, [](const Leeway&) { return false; });
+  };
+  EXPECT_TRUE(is_open("[1, 1, 9, 3]", "[2, 1, 3, 3] strides [9, 1, 3, 1]", "[1, 2]"));
+  EXPECT_TRUE(is_open("[1, 1, 9, 3] strides [27, 1, 3, 1]", "[2, 1, 3, 3]", "[1, 2]"));
+  EXPECT_FALSE(is_open("[1, 1, 9, 3]", "[2, 1, 3, 3]", "[1, 2]"));
+  EXPECT_FALSE(is_open("[1, 1, 9, 3]", "[2, 1, 3, 3] strides [9, 1, 3, 1]", "[2, 1]"));
+  EXPECT_FALSE(is_open("[1, 1, 9, 9]", "[2, 1, 3, 3] strides [9, 1, 3, 1]", "[1, 2]"));
+}
+
 // Of bf16, where its kernels for images that are one element deep read beyond them.
 TEST(KnownFaults, ImagesOneElementDeep) {
   auto is_open = [](const std::string& image, const std::string& weight) {

@@ -181,8 +181,14 @@ std::optional<Mismatch> Rewritten::out_of_bounds(const Graph& made, const Execut
   return mismatch && known_of(made, got) ? std::nullopt : mismatch;
 }
 
-const KnownFault* Rewritten::known_of(const Graph& ran, const Execution& got) {
-  return known_in(known_, ran, trial_.binding().lookup(), [&](const Leeway& by) { return trial_.within(by, got); });
+const KnownFault* Rewritten::known_of(const Graph& ran, const Execution& got, Draws draws) {
+  return known_in(known_, ran, trial_.binding().lookup(),
+                  [&](const Leeway& by) { return trial_.within(by, got, draws); });
+}
+
+bool Rewritten::known_of_host(const Mismatch& mismatch, const Execution& got, HowRun how) {
+  return how.by_host && mismatch.rung >= Rung::special &&
+         known_of(trial_.graph(), got, how.drawn ? Draws::lenz : Draws::eager);
 }
 
 // Eager's kernels for complex numbers are vectorised by the C++ compiler, where nothing that they write overlaps what

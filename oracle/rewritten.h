@@ -16,7 +16,10 @@ class Rewritten {
   // Where the passes may round otherwise: within the bounds.
   std::optional<Mismatch> out_of_bounds(const Graph& made, const Execution& got);
   // Whether eager is known to be wrong somewhere in what it ran.
-  const KnownFault* known_of(const Graph& ran, const Execution& got);
+  const KnownFault* known_of(const Graph& ran, const Execution& got, Draws draws = Draws::eager);
+  // The same of code that left a part to libtorch: whether it is as far off as eager is known to be there, and no
+  // further.
+  bool known_of_host(const Mismatch& mismatch, const Execution& got, HowRun how);
 
  private:
   bool rounds_by_layout(const Graph& made) const;

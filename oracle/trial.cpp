@@ -457,8 +457,8 @@ bool Trial::hangs_on_signs_of_zero(const Execution& got) {
   return open;
 }
 
-bool Trial::within(const Leeway& by, const Execution& got) {
-  return oracle::within(by, needed(), reference(Widening::bounds_of_eager, Draws::eager), inputs(), expected_, got);
+bool Trial::within(const Leeway& by, const Execution& got, Draws draws) {
+  return oracle::within(by, needed(), reference(Widening::bounds_of_eager, draws), inputs(), expected_, got);
 }
 
 }  // namespace lenz::oracle

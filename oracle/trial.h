@@ -60,7 +60,8 @@ class Trial {
   bool same(const Execution& got);  // whether differs() says nothing
   // Whether it differs where a zero may have either sign and in what hangs on such decisions alone.
   bool hangs_on_signs_of_zero(const Execution& got);
-  bool within(const Leeway& by, const Execution& got);  // what libtorch computed, given some leeway more
+  // What libtorch computed, given some leeway more.
+  bool within(const Leeway& by, const Execution& got, Draws draws = Draws::eager);
 
   // The inputs keep every operation on floats exact (exact.h): out_of_bounds leaves no bounds then.
   bool exact = false;
