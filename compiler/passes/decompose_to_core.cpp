@@ -190,16 +190,16 @@ void run(Graph& graph, PassContext& context) { Decomposer(graph, context).run();
 }  // namespace
 
 Pass decompose_to_core() {
-  return {.name = "decompose_to_core",
-          .contract =
-              "Puts definitions in the place of ops until only core ones are left, and elements in the place\n"
-              "of lists; who looks beside a view of other elements looks at all memory.\n"
-              "Asks rows' definitions, and types for how results lie.\n"
-              "Keeps what a definition keeps: values but for rounding, types to the last stride.",
-          .levels = {Level::aten},
-          .idempotent = true,
-          .rounds = true,
-          .run = run};
+  return {
+      .name = "decompose_to_core",
+      .contract =
+          "Puts definitions in the place of ops until only core ones are left, elements in the place of lists,\n"
+          "and all memory in that of views that others look beside. Asks rows' definitions, types for how it lies.\n"
+          "Keeps what a definition keeps: values but for rounding, types to the last stride.",
+      .levels = {Level::aten},
+      .idempotent = true,
+      .rounds = true,
+      .run = run};
 }
 
 }  // namespace lenz
