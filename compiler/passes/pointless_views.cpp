@@ -2,7 +2,6 @@
 
 #include "compiler/base/hash.h"
 #include "compiler/graph/alias.h"
-#include "compiler/graph/lazy_views.h"
 #include "compiler/graph/try_infer.h"
 #include "compiler/passes/pass.h"
 #include "compiler/passes/view_patterns.h"
@@ -11,9 +10,8 @@ namespace lenz {
 
 namespace {
 
-// Two geometry views of one base with one type are the same tensor, whatever ops made them, but for parts of complex
-// numbers that are lazily conjugated: of the memory of these, what is looked at by way of the imaginary parts is
-// negated. All below follows from it: a chain of views may be any shorter chain that arrives at the same type.
+// Two geometry views of one base with one type are the same tensor, whatever ops made them. All below follows from it:
+// a chain of views may be any shorter chain that arrives at the same type.
 
 constexpr size_t kAncestors = 8;  // how far up a chain we look
 
@@ -81,12 +79,8 @@ class Shortener {
   // The first view of this base with this type: the base itself, an earlier view, or `v`.
   ValueId find_same(ValueId base, ValueId v) {
     if (&graph_.type(base) == &graph_.type(v)) return base;
-    return seen_.emplace(key(base, v), v).first->second;
-  }
-  uint64_t key(ValueId base, ValueId v) const {
-    const Type &of = graph_.type(base), &type = graph_.type(v);
-    const bool part = of.is_tensor() && is_complex(of.dtype) && !is_complex(type.dtype);
-    return combine(combine(base, reinterpret_cast<uintptr_t>(&type)), part && laziness(graph_, v).negated);
+    uint64_t key = combine(base, reinterpret_cast<uintptr_t>(&graph_.type(v)));
+    return seen_.emplace(key, v).first->second;
   }
 
   // The same call, of something further up: view(view(x)) is view(x).
@@ -124,7 +118,7 @@ class Shortener {
     if (!context_.allow("one view")) return true;
     NodeId fresh = graph_.insert(id, op, args, provenance(graph_, id));
     replace_value(graph_, aliases_, v, graph_.node(fresh).result());
-    seen_[key(bases_.of(of), v)] = graph_.node(fresh).result();
+    seen_[combine(bases_.of(of), reinterpret_cast<uintptr_t>(&graph_.type(v)))] = graph_.node(fresh).result();
     dead_.push_back(id);
     return true;
   }
