@@ -102,7 +102,7 @@ class Decomposer {
           resized || (graph_.type(base).is_tensor() && item_size(graph_.type(base).dtype) != item_size(shown.dtype));
     }
     const Laziness lazy = laziness(graph_, node.result());
-    if (!resized || laziness(graph_, base).any()) return false;
+    if (!resized || laziness(graph_, base).any() || sees_no_more(graph_.type(node.result()), shown)) return false;
     NodeMaker make(graph_, id);
     try {
       const Dim bytes = extent_of(graph_, graph_.type(base)) * item_size(graph_.type(base).dtype);
@@ -122,6 +122,15 @@ class Decomposer {
     }
     make.undo();
     return false;
+  }
+
+  // Whether all places of a look are known to be elements of what it looks at.
+  bool sees_no_more(const Type& look, const Type& shown) const {
+    if (!(contiguous_strides(shown.sizes()) == DimVec(shown.strides()))) return false;
+    Dim last = look.offset;
+    for (size_t d = 0; d < look.rank(); ++d) last += look.strides()[d] * (look.sizes()[d] - 1);
+    const Facts& known = graph_.assumptions.known();
+    return known.proves(ge(look.offset, shown.offset)) && known.proves(lt(last, shown.offset + numel(shown.sizes())));
   }
 
   // Who shows a value's memory, lazily conjugated or negated too; none if it is its own.
