@@ -3,6 +3,7 @@
 #include <unordered_map>
 
 #include "compiler/graph/drawing.h"
+#include "compiler/graph/lazy_views.h"
 
 namespace lenz {
 
@@ -74,6 +75,15 @@ bool is_geometry_view(const Graph& graph, const Node& node) {
   return list != kNone && is_geometry_view(graph, graph.node(list));
 }
 
+namespace {
+// Whether imaginary parts begin to show memory negated here: those of numbers that are lazily conjugated.
+bool negates(const Graph& graph, ValueId v, const Node& producer) {
+  const Type &type = graph.type(v), &of = graph.type(producer.args[0].value());
+  return type.is_tensor() && of.is_tensor() && is_complex(of.dtype) && !is_complex(type.dtype) &&
+         laziness(graph, v).negated;
+}
+}  // namespace
+
 ValueId GeometryBases::of(ValueId v) {
   base_.resize(graph_.value_count(), kNone);
   SmallVec<ValueId, 16> chain;
@@ -81,6 +91,7 @@ ValueId GeometryBases::of(ValueId v) {
     NodeId producer = graph_.value(v).producer;
     chain.push_back(v);
     if (producer == kNone || !is_geometry_view(graph_, graph_.node(producer))) break;
+    if (negates(graph_, v, graph_.node(producer))) break;
     v = graph_.node(producer).args[0].value();
   }
   ValueId base = base_[v] == kNone ? v : base_[v];

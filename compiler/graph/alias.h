@@ -46,7 +46,8 @@ void for_each_written(const Graph& graph, const Node& node, F&& visit) {
 }
 
 // A view that only rearranges: the same elements under other sizes, strides, offset or dtype, whatever the op. So two
-// geometry views of one base with one type are the same tensor. Elements of a list of such views count.
+// geometry views of one base with one type are the same tensor. Elements of a list of such views count. Imaginary parts
+// of what is lazily conjugated are one too, read negated: a base of their own.
 bool is_geometry_view(const Graph& graph, const Node& node);
 
 // What a chain of geometry views starts from; the value itself if it is none. Remembers the answers: asking about each

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "compiler/graph/alias.h"
 #include "compiler/graph/lazy_views.h"
+#include "compiler/lower/coordinates.h"
 
 namespace lenz::lower {
 
@@ -42,6 +44,19 @@ ValueId TextRunner::operand_in(BufferId operand) const {
   wrong("memory of what is no operand");
 }
 
+namespace {
+// Whether all places of a tensor are known to lie between the first and the last of another one.
+bool lies_within(const Facts& facts, const TensorType& part, const TensorType& whole) {
+  if (std::ranges::any_of(part.sizes, [&](Dim size) { return facts.proves(eq(size, 0)); })) return true;
+  auto last = [](const TensorType& t) {
+    Dim at = t.offset;
+    for (size_t d = 0; d < t.sizes.size(); ++d) at += t.strides[d] * (t.sizes[d] - 1);
+    return at;
+  };
+  return facts.proves(ge(part.offset, whole.offset)) && facts.proves(le(last(part), last(whole)));
+}
+}  // namespace
+
 BufferId TextRunner::memory(BufferId operand) const {
   const ValueId owner = lowering_.viewed_through_lazy(operand_in(operand));
   const BufferId b = lowering_.buffer(owner);
@@ -49,6 +64,11 @@ BufferId TextRunner::memory(BufferId operand) const {
   if (!(said.strides == laid.strides &&
         said.offset == laid.offset))  // the operand of a sub-graph that says another one
     throw Unsupported("a tensor that lies otherwise, looked at through its memory");
+  const NodeId producer = lowering_.graph().value(owner).producer;
+  const bool resized = producer != kNone && is_geometry_view(lowering_.graph(), lowering_.graph().node(producer));
+  if (resized && !(is_dense(lowering_.program, said) &&
+                   lies_within(lowering_.program.assumptions.known(), type(Item::of_buffer(results_[0])), said)))
+    throw Unsupported("memory beside a view of elements of another size, which loops make by themselves");
   return b;
 }
 
@@ -56,6 +76,8 @@ Ssa TextRunner::shown(BufferId operand, Ssa of_memory) {
   const ValueId v = operand_in(operand);
   const Laziness by = laziness(lowering_.graph(), v),
                  owner = laziness(lowering_.graph(), lowering_.viewed_through_lazy(v));
+  const Dtype dtype = lowering_.type(v).dtype;
+  if (nest().dtype(of_memory) != dtype) of_memory = nest().apply(*find_scalar("bitcast"), {{of_memory}}, dtype);
   if (by.conjugated != owner.conjugated) of_memory = nest().apply("conj_physical", {of_memory});
   if (by.negated != owner.negated) of_memory = nest().apply("neg", {of_memory});
   return of_memory;

@@ -201,21 +201,19 @@ bool Lowering::resizes_elements(const Node& node) const {
          item_size(type(node.result()).dtype) != item_size(type(node.args[0].value()).dtype);
 }
 
-ValueId Lowering::viewed_memory(ValueId v, bool one_dtype) const {
+ValueId Lowering::viewed_memory(ValueId v) const {
   ValueId base = v;
   for (NodeId n; (n = graph_->value(v).producer) != kNone && is_geometry_view(*graph_, graph_->node(n)) &&
                  !resizes_elements(graph_->node(n));) {
     v = graph_->node(n).args[0].value();
-    if (!type(v).is_tensor()) continue;  // a list of views
-    if (one_dtype && type(v).dtype != type(base).dtype) break;
-    base = v;
+    if (type(v).is_tensor()) base = v;  // else a list of views
   }
   return base;
 }
 
 ValueId Lowering::viewed_through_lazy(ValueId v) const {
   for (;;) {
-    v = viewed_memory(v, true);
+    v = viewed_memory(v);
     const NodeId n = graph_->value(v).producer;
     if (n == kNone || !graph_->node(n).op->has(Trait::opaque_view) || !graph_->node(n).args[0].is_value()) return v;
     const ValueId of = graph_->node(n).args[0].value();
@@ -419,7 +417,7 @@ bool Lowering::lies_by_itself(ValueId v) const {
 // What an extern kernel looks at lies as the graph says, for the kernel may see that: a view is one of its storage's
 // buffer. A product's own strides are its host's business.
 BufferId Lowering::operand_outside(const Node& node, ValueId v) {
-  const ValueId base = viewed_memory(v, false);
+  const ValueId base = viewed_memory(v);
   if (base != v && !is_apart(base)) return view(buffer(base), type(v).tensor());
   if (!runs_outside(node) && lies_by_itself(v)) program.buffers[buffer(v)].placed = true;
   return buffer(v);

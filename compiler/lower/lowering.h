@@ -26,10 +26,10 @@ class Lowering {
   Graph& graph() { return *graph_; }
   const Type& type(ValueId v) const { return graph_->type(v); }
   loops::BufferId buffer(ValueId v) const;
-  // What v is a view of, through views of elements as wide, or of one dtype; v itself if it is none.
-  ValueId viewed_memory(ValueId v, bool one_dtype) const;
-  // The same of one dtype, through lazy views too: what those show lies nowhere, and between their elements lies what
-  // lies there in memory.
+  // What v is a view of, through views of elements as wide; v itself if it is none.
+  ValueId viewed_memory(ValueId v) const;
+  // The same through lazy views too: what those show lies nowhere, and between their elements lies what lies there in
+  // memory.
   ValueId viewed_through_lazy(ValueId v) const;
 
   // --- memory

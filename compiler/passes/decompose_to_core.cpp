@@ -1,6 +1,12 @@
+#include <algorithm>
+
 #include "compiler/graph/host_kernels.h"
+#include "compiler/graph/lazy_views.h"
+#include "compiler/ops/looks_at_memory.h"
 #include "compiler/passes/expand_node.h"
+#include "compiler/passes/joint/node_maker.h"
 #include "compiler/passes/pass.h"
+#include "compiler/passes/written_storage.h"
 
 namespace lenz {
 
@@ -65,6 +71,7 @@ class Decomposer {
     const Node& node = graph_.node(id);
     const OpDef& op = *node.op;
     if (is_core(node)) {
+      if (looks_at_all(id)) return true;
       writes_ = writes_ || (op.schema.mutates() && !ends(node));
       return false;
     }
@@ -79,6 +86,99 @@ class Decomposer {
     }
     context_.count("refused " + op.full_name);
     return false;
+  }
+
+  // What looks through strides at a view of elements of another size, parts of complex numbers say, may see what lies
+  // beside that view, which no loop makes of elements of that size: it looks at the whole memory as such elements.
+  bool looks_at_all(NodeId id) {
+    const Node node = graph_.node(id);
+    if (!node.op->has(Trait::view) || !looks_at_memory(*node.op) || node.result_count != 1) return false;
+    const Type& shown = graph_.type(node.args[0].value());
+    ValueId base = node.args[0].value();
+    bool resized = false;
+    while (const Node* view = looked_through(base)) {
+      base = view->args[0].value();
+      resized =
+          resized || (graph_.type(base).is_tensor() && item_size(graph_.type(base).dtype) != item_size(shown.dtype));
+    }
+    const Laziness lazy = laziness(graph_, node.result());
+    if (!resized || laziness(graph_, base).any() || sees_no_more(graph_.type(node.result()), shown)) return false;
+    NodeMaker make(graph_, id);
+    try {
+      const Dim bytes = extent_of(graph_, graph_.type(base)) * item_size(graph_.type(base).dtype);
+      const bool all = shown.offset.is(0) && contiguous_strides(shown.sizes()) == DimVec(shown.strides()) &&
+                       numel(shown.sizes()) == floor_div(bytes, item_size(shown.dtype));
+      const ValueId memory = all ? kNone : memory_as(make, base, shown.dtype);
+      const Type& type = graph_.type(node.result());
+      ValueId made = all ? kNone : strided(make, memory, type.sizes(), type.strides(), type.offset);
+      if (made != kNone && lazy.conjugated) made = make.call("aten._conj", {Arg::of_value(made)});   // op name: the bit
+      if (made != kNone && lazy.negated) made = make.call("aten._neg_view", {Arg::of_value(made)});  // op name: the bit
+      if (!all && !make.guards_added() && &graph_.type(made) == &type && context_.allow("memory")) {
+        const Arg result = Arg::of_value(made);
+        replace_node(graph_, id, {&result, 1});
+        return true;
+      }
+    } catch (const UserError&) {  // of memory that ends within an element
+    }
+    make.undo();
+    return false;
+  }
+
+  // Whether all places of a look are known to be elements of what it looks at.
+  bool sees_no_more(const Type& look, const Type& shown) const {
+    if (!(contiguous_strides(shown.sizes()) == DimVec(shown.strides()))) return false;
+    Dim last = look.offset;
+    for (size_t d = 0; d < look.rank(); ++d) last += look.strides()[d] * (look.sizes()[d] - 1);
+    const Facts& known = graph_.assumptions.known();
+    return known.proves(ge(look.offset, shown.offset)) && known.proves(lt(last, shown.offset + numel(shown.sizes())));
+  }
+
+  // Who shows a value's memory, lazily conjugated or negated too; none if it is its own.
+  const Node* looked_through(ValueId v) const {
+    const NodeId id = graph_.value(v).producer;
+    if (id == kNone) return nullptr;
+    const Node& node = graph_.node(id);
+    if (is_geometry_view(graph_, node)) return &node;
+    const bool lazy = node.op->has(Trait::opaque_view) && node.arg_count > 0 && node.args[0].is_value();
+    return lazy && graph_.storage(node.args[0].value()) == graph_.storage(v) ? &node : nullptr;
+  }
+
+  ValueId strided(NodeMaker& make, ValueId v, std::span<const Dim> sizes, std::span<const Dim> strides, Dim offset) {
+    Context& c = graph_.context();
+    return make.call("aten.as_strided", {Arg::of_value(v), c.dims(sizes), c.dims(strides),  // op name: memory as it is
+                                         Arg::of_dim(offset)});
+  }
+
+  // All places of memory from its start, as a vector of this dtype.
+  ValueId memory_as(NodeMaker& make, ValueId base, Dtype dtype) {
+    Context& c = graph_.context();
+    const Dim places[] = {extent_of(graph_, graph_.type(base))}, step[] = {1};
+    ValueId v = strided(make, base, places, step, 0);
+    auto count = [&] { return graph_.type(v).sizes()[0]; };
+    auto is = [&](Dtype d) { return graph_.type(v).dtype == d; };
+    if (is_complex(graph_.type(v).dtype) && !is(dtype)) {
+      const Dim parts[] = {count() * 2};
+      v = make.call("aten.view_as_real", {Arg::of_value(v)});         // op name: memory as it is
+      v = make.call("aten.view", {Arg::of_value(v), c.dims(parts)});  // op name: memory as it is
+    }
+    const Dtype real = is_complex(dtype) ? to_real(dtype) : dtype;
+    auto whole = [&](int64_t of) {
+      const Dim kept = floor_div(count(), of) * of;
+      if (!(kept == count()))
+        v = make.call("aten.slice.Tensor", {Arg::of_value(v), Arg::of_int(0), Arg::of_int(0),  // op name: as above
+                                            Arg::of_dim(kept)});
+    };
+    if (!is(dtype) && !is(real)) {
+      whole(std::max<int64_t>(1, item_size(real) / item_size(graph_.type(v).dtype)));
+      v = make.call("aten.view.dtype", {Arg::of_value(v), Arg::of_dtype(real)});  // op name: memory as it is
+    }
+    if (!is(dtype)) {
+      whole(2);
+      const Dim pairs[] = {floor_div(count(), 2), 2};
+      v = make.call("aten.view", {Arg::of_value(v), c.dims(pairs)});  // op name: memory as it is
+      v = make.call("aten.view_as_complex", {Arg::of_value(v)});      // op name: memory as it is
+    }
+    return v;
   }
 
   bool ends(const Node& node) const {
@@ -99,15 +199,16 @@ void run(Graph& graph, PassContext& context) { Decomposer(graph, context).run();
 }  // namespace
 
 Pass decompose_to_core() {
-  return {.name = "decompose_to_core",
-          .contract =
-              "Puts definitions in the place of ops until only core ones are left, and elements in the place\n"
-              "of lists. Asks rows' definitions, and types for how results lie.\n"
-              "Keeps what a definition keeps: values but for rounding, types to the last stride.",
-          .levels = {Level::aten},
-          .idempotent = true,
-          .rounds = true,
-          .run = run};
+  return {
+      .name = "decompose_to_core",
+      .contract =
+          "Puts definitions in the place of ops until only core ones are left, elements in the place of lists,\n"
+          "and all memory in that of views that others look beside. Asks rows' definitions, types for how it lies.\n"
+          "Keeps what a definition keeps: values but for rounding, types to the last stride.",
+      .levels = {Level::aten},
+      .idempotent = true,
+      .rounds = true,
+      .run = run};
 }
 
 }  // namespace lenz

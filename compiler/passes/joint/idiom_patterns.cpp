@@ -19,11 +19,12 @@ constexpr std::string_view kRules = R"(
   rule running_count {
     either { %f = aten.full([$n], $c, ...) } or { %f = aten.ones([$n], ...) let $c = 1 }
     %r = aten.cumsum(%f, 0)
-    where dtype(%f) in [i64, bool], dtype(%r) == i64, is_integer_number($c)
+    where dtype(%f) in [i64, bool], dtype(%r) == i64
+    let $step = counts_as($c, dtype(%f))
     shared %f
     replace %r {
       %a = aten.arange(1, $n + 1, dtype=i64, device=device(%r))
-      %m = aten.mul(%a, $c)
+      %m = aten.mul(%a, $step)
       return %m
     }
   }
@@ -42,16 +43,17 @@ std::optional<Arg> has_exact_reciprocal(const Graph&, std::span<const Arg> args)
   return Arg::of_bool(std::fabs(std::frexp(*n, &exponent)) == 0.5 && std::abs(exponent - 1) <= 14);
 }
 
-// true counts as 1.
-std::optional<Arg> is_integer_number(const Graph&, std::span<const Arg> args) {
-  bool integer = args.size() == 1 && (args[0].kind == ArgKind::integer || args[0].kind == ArgKind::boolean);
-  return Arg::of_bool(integer && number_of(args[0]));
+// What an element that is filled with an integer adds: true counts as 1, and so does whatever fills bools but 0.
+std::optional<Arg> counts_as(const Graph&, std::span<const Arg> args) {
+  if (args.size() != 2 || args[1].kind != ArgKind::dtype || args[0].symbolic) return std::nullopt;
+  if (args[0].kind != ArgKind::integer && args[0].kind != ArgKind::boolean) return std::nullopt;
+  const int64_t number = args[0].kind == ArgKind::boolean ? args[0].boolean() : args[0].i;
+  return Arg::of_int(args[1].dtype() == Dtype::b8 ? number != 0 : number);
 }
 }  // namespace
 
 const RuleSet& idiom_patterns() {
-  constexpr NamedFunction functions[] = {{"has_exact_reciprocal", has_exact_reciprocal},
-                                         {"is_integer_number", is_integer_number}};
+  constexpr NamedFunction functions[] = {{"has_exact_reciprocal", has_exact_reciprocal}, {"counts_as", counts_as}};
   static const RuleSet rules = RuleSet::parse(kRules, op_table(), "idiom_patterns", functions);
   return rules;
 }

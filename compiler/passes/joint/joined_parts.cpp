@@ -236,10 +236,10 @@ class Joiner {
     }
   }
 
-  // Where along `dim` a type lies in a tensor that is as large in every other dim.
+  // Where along `dim` a type lies in a tensor of its dtype that is as large in every other dim.
   std::optional<Dim> slice_of(ValueId of, const Type& part, size_t dim) const {
     const Type& t = type(of);
-    if (t.rank() != part.rank()) return std::nullopt;
+    if (t.rank() != part.rank() || t.dtype != part.dtype) return std::nullopt;
     for (size_t d = 0; d < t.rank(); ++d)
       if (!(t.strides()[d] == part.strides()[d]) || (d != dim && !(t.sizes()[d] == part.sizes()[d])))
         return std::nullopt;
