@@ -365,7 +365,7 @@ void grow_errors(FlowContext& in, const Call& call, const Outcome& outcome, cons
     if (!own.error.defined() || shares_operand(call, results[i])) continue;
     const Dtype d = call.result_dtypes[i];
     const double lost = is_inexact(d) ? times * smallest_subnormal(to_real(d)) * factor : 0;
-    const at::Tensor grown = own.error * times + lost;
+    const at::Tensor grown = own.error * times + nothing_where(own.error == 0, at::full_like(own.error, lost), 0);
     in.store.write(results[i], p.error.defined() ? p.error + grown : grown, p.ambiguous);
   }
 }

@@ -69,8 +69,9 @@ at::Tensor meets_padding(FlowContext& in, const Call& call, const at::Tensor& re
   return all.defined() && inside.defined() ? all != inside : at::Tensor();
 }
 
-// Where what is not finite has no share in the result, for it is multiplied by a number that is zero, or may be one as
-// a number of the result's dtype: some kernels leave it out. Undefined if no number is.
+// Where what is not finite has no share in the result, for it is multiplied by a number that is zero: some kernels
+// leave it out. Of batches also by one that is zero as a number of the result's dtype: eager's own loops for small ones
+// multiply by it, a library's leave it out. Undefined if no number is.
 at::Tensor meets_no_share(FlowContext& in, const Call& call) {
   const int alpha = call.op->schema.find("alpha");
   if (alpha < 0) return {};
@@ -80,7 +81,8 @@ at::Tensor meets_no_share(FlowContext& in, const Call& call) {
   if (!number) return {};
   const double size = std::fabs(*number);
   const Dtype d = call.result_dtypes[0];
-  if (size != 0 && !(is_inexact(d) && size < smallest_normal(to_real(d)))) return {};
+  const bool vanishes = call.op->schema.find("batch1") >= 0 && is_inexact(d) && size < smallest_normal(to_real(d));
+  if (size != 0 && !vanishes) return {};
   // A term that is not finite counts more than all that are.
   auto counted = [&](double by) {
     std::vector<Arg> args = with_numbers(call, [](double x) { return x; });  // real, as what counts is
