@@ -344,15 +344,17 @@ void mark_unknown(FlowContext& in, std::span<const RunValue> results) {
 }
 
 namespace {
-// The greatest finite magnitude among what a call multiplies.
+// The greatest finite magnitude among what a call multiplies; 0 of one operand, which stands in no other order.
 double greatest_factor(const Call& call) {
   double greatest = 1;
+  int operands = 0;
   for (const at::Tensor& t : leaves(call.values)) {
     if (t.numel() == 0 || !(t.is_floating_point() || t.is_complex())) continue;
+    ++operands;
     const at::Tensor size = magnitude(t);
     greatest = std::max(greatest, at::max(nothing_where(at::isfinite(size).logical_not(), size, 0)).item<double>());
   }
-  return greatest;
+  return operands > 1 ? greatest : 0;
 }
 }  // namespace
 
