@@ -1,6 +1,4 @@
 // Of processors, which need not be here: for which targets they are taken, and what code for these is told.
-#include <iterator>
-
 #include "compiler/base/chooser.h"
 #include "compiler/ops/eager_processor.h"
 #include "fuzz/decisions/facts.h"
