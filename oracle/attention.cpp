@@ -2,12 +2,17 @@
 
 #include <ATen/ExpandUtils.h>
 #include <ATen/ops/_scaled_dot_product_flash_attention_for_cpu.h>
+#include <ATen/ops/baddbmm.h>
+#include <ATen/ops/bmm.h>
 #include <ATen/ops/matmul.h>
+#include <ATen/ops/scalar_tensor.h>
 #include <ATen/ops/softmax.h>
 #include <ATen/ops/where.h>
 #include <ATen/ops/zeros.h>
 
 #include <limits>
+
+#include "compiler/graph/host_kernels.h"
 
 namespace lenz::oracle {
 
@@ -19,6 +24,7 @@ struct Operands {
   at::Tensor query, key, value;
   std::optional<at::Tensor> bias, seen;
   double scale, hidden;
+  bool narrow;
 
   at::ScalarType wide() const { return query.scalar_type() == at::kDouble ? at::kDouble : at::kFloat; }
 };
@@ -64,15 +70,50 @@ bool rows_see(const Operands& of, const at::Tensor& sums) {
   return !sums.le(least + nothing).any().item<bool>();
 }
 
+// What is hidden stands among the scores: it has to be a number of their dtype.
+bool is_quicker_narrow(const Operands& of, const std::vector<int64_t>& batch) {
+  if (!of.narrow || of.query.scalar_type() == of.wide()) return false;
+  if (of.seen && at::scalar_tensor(of.hidden, of.query.options()).item<double>() != of.hidden) return false;
+  const int64_t scores = c10::multiply_integers(batch) * of.query.size(-2) * of.key.size(-2);
+  return narrow_scores_are_quicker(scores * static_cast<int64_t>(of.query.element_size()));
+}
+
+// In the queries' dtype. The product scales before it rounds.
+at::Tensor narrow_steps(const Operands& of, const std::vector<int64_t>& batch) {
+  auto matrices = [&](const at::Tensor& t) {
+    std::vector<int64_t> sizes = batch;
+    sizes.push_back(t.size(-2));
+    sizes.push_back(t.size(-1));
+    return t.expand(sizes).reshape({-1, t.size(-2), t.size(-1)});
+  };
+  auto counted = [&](const at::Tensor& t) {
+    std::vector<int64_t> sizes = batch;
+    sizes.push_back(t.size(-2));
+    sizes.push_back(t.size(-1));
+    return t.reshape(sizes);
+  };
+  const at::Tensor query = matrices(of.query), key = matrices(of.key).transpose(1, 2);
+  at::Tensor scores = at::baddbmm(at::zeros({}, query.options()), query, key, 0, of.scale);
+  if (of.seen || of.bias) {
+    scores = counted(scores);
+    if (of.seen) scores.masked_fill_(of.seen->logical_not(), at::Scalar(of.hidden));
+    if (of.bias) scores.add_(*of.bias);
+    scores = matrices(scores);
+  }
+  return counted(at::bmm(at::softmax(scores, -1), matrices(of.value)));
+}
+
 }  // namespace
 
 at::Tensor attention(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
                      const std::optional<at::Tensor>& bias, const std::optional<at::Tensor>& seen, double scale,
-                     double hidden) {
-  const Operands of{query, key, value, bias, seen, scale, hidden};
+                     double hidden, bool narrow) {
+  const Operands of{query, key, value, bias, seen, scale, hidden, narrow};
   const bool none = query.numel() == 0 || key.numel() == 0;
-  if (none || query.size(-1) != value.size(-1)) return step_by_step(of);
+  if (none) return step_by_step(of);
   const std::vector<int64_t> batch = at::infer_size(at::infer_size(batch_of(query), batch_of(key)), batch_of(value));
+  if (is_quicker_narrow(of, batch)) return narrow_steps(of, batch);
+  if (query.size(-1) != value.size(-1)) return step_by_step(of);
   auto heads = [&](const at::Tensor& t) { return whole_vectors(in_heads(t, batch, t.size(-2), t.size(-1))); };
   auto [made, sums] = at::_scaled_dot_product_flash_attention_for_cpu(heads(query), heads(key), heads(value), 0, false,
                                                                       mask_of(of, batch), scale);

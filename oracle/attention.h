@@ -9,9 +9,10 @@
 
 namespace lenz::oracle {
 
-// softmax(where(seen, scale * query key^T, hidden) + bias) value, as the row of lenz.attention says.
+// softmax(where(seen, scale * query key^T, hidden) + bias) value, as the row of lenz.attention says. `narrow`: scores
+// and weights may be rounded to the queries' dtype; they are where that is quicker.
 at::Tensor attention(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
                      const std::optional<at::Tensor>& bias, const std::optional<at::Tensor>& seen, double scale,
-                     double hidden);
+                     double hidden, bool narrow = false);
 
 }  // namespace lenz::oracle

@@ -17,6 +17,7 @@ struct Given {
   at::Tensor query, key, value;
   std::optional<at::Tensor> bias, seen;
   double scale = 0.3, hidden = 0;
+  bool narrow = false;
 };
 
 at::Tensor by_definition(const Given& g) {
@@ -27,11 +28,11 @@ at::Tensor by_definition(const Given& g) {
 }
 
 void expect_right(const Given& g, const std::string& what) {
-  const at::Tensor got = attention(g.query, g.key, g.value, g.bias, g.seen, g.scale, g.hidden);
+  const at::Tensor got = attention(g.query, g.key, g.value, g.bias, g.seen, g.scale, g.hidden, g.narrow);
   const at::Tensor wanted = by_definition(g);
   ASSERT_EQ(got.sizes(), wanted.sizes()) << what;
   ASSERT_EQ(got.scalar_type(), g.query.scalar_type()) << what;
-  const double near = got.scalar_type() == at::kBFloat16 ? 2e-2 : 1e-5;
+  const double near = at::isReducedFloatingType(got.scalar_type()) ? 2e-2 : 1e-5;
   EXPECT_TRUE(at::allclose(got.to(at::kDouble), wanted, near, near, true)) << what << "\n" << got << "\n" << wanted;
 }
 
@@ -60,6 +61,28 @@ TEST(AttentionKernel, BatchesOfAnyRankAndSharedHeads) {
   Given none = drawn({2}, 5, 7);
   none.query = none.query.slice(1, 0, 0);
   expect_right(none, "no queries");
+}
+
+// As many scores as caches hold; what is hidden behind a number that halves don't have is taken otherwise.
+TEST(AttentionKernel, NarrowScores) {
+  at::manual_seed(3);
+  for (at::ScalarType dtype : {at::kBFloat16, at::kHalf}) {
+    Given g = drawn({2, 4}, 150, 160, dtype);
+    g.narrow = true;
+    expect_right(g, "plain");
+    g.key = g.key.slice(1, 0, 1);
+    g.value = at::randn({2, 4, 160, 24}).to(dtype);
+    expect_right(g, "shared keys, wider values");
+    for (double hidden : {-kInfinity, -5.0, -1000.001, -3.4e38}) {
+      g.seen = at::ones({150, 160}, at::kBool).tril();
+      g.seen->select(0, 3).fill_(false);
+      g.hidden = hidden;
+      expect_right(g, "hidden behind " + std::to_string(hidden));
+    }
+    g.bias = at::randn({2, 1, 150, 160}).to(dtype);
+    g.hidden = -5;
+    expect_right(g, "with a bias");
+  }
 }
 
 TEST(AttentionKernel, RowsThatSeeNothingOrLittle) {

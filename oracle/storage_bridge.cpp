@@ -165,8 +165,10 @@ Outcome outcome_as_given(const loops::Extern& node, Boxed& boxed, std::span<cons
   auto real = [&](size_t i) { return node.args[i].is_value() ? tensor(i).item<double>() : node.args[i].real(); };
   at::Tensor made;
   boxed.within([&] {
-    made = allocated(
-        [&] { return attention(tensor(0), tensor(1), tensor(2), optional(3), optional(4), real(5), real(6)); });
+    made = allocated([&] {
+      return attention(tensor(0), tensor(1), tensor(2), optional(3), optional(4), real(5), real(6),
+                       node.args[7].boolean());
+    });
   });
   Outcome out;
   out.results.push_back(hold(made));

@@ -80,6 +80,8 @@ bool has_scores_for_caches(const Graph& graph, const Node& node) {
   return scores.is_constant() && scores.constant() * item_size(query.dtype) <= kMostBytes;
 }
 
+bool narrow_scores_are_quicker(int64_t bytes) { return bytes >= 256 << 10 && bytes <= 16 << 20; }
+
 bool has_no_share(const Node& node) {
   auto is_taken = [&](std::string_view name, double times) {
     const int i = node.op->schema.find(name);

@@ -16,6 +16,10 @@ bool may_have_host_kernel(const OpDef& op);
 bool has_host_kernel(const Graph& graph, const Node& node);
 // Whether a node is attention in f32 whose scores caches hold, all of which are looked at.
 bool has_scores_for_caches(const Graph& graph, const Node& node);
+// Whether so many bytes of scores in halves are left to products of their own: hosts multiply halves up to twice as
+// fast there as within one op, which has its scores in f32. Fewer are not worth three calls; more would not stay in
+// caches.
+bool narrow_scores_are_quicker(int64_t bytes);
 // The gradient of a weight of one tap is a product for each image, and their sum: whether these products are no larger
 // than the images, of so many pixels and channels.
 bool products_are_small(const Graph& graph, Dim pixels, Dim channels, Dim of_weights);

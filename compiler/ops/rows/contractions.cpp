@@ -412,11 +412,11 @@ void attentions(RowSink& t) {
         return aten.matmul(%kept, %values), %p)",
               row));
   // Attention as graphs write it out: a row that sees nothing has the softmax of infinities, which is NaN, where ATen's
-  // ops have zeros. Scores and weights are kept in the dtype that sums are kept in.
+  // ops have zeros. Scores and weights are kept in the dtype that sums are kept in; `narrow`: they may be rounded to
+  // that of the queries.
   t.row(
       "lenz::attention(Tensor query, Tensor key, Tensor value, Tensor? bias=None, Tensor? seen=None, *, float "
-      "scale=1., "
-      "float hidden=0.) -> Tensor",
+      "scale=1., float hidden=0., bool narrow=False) -> Tensor",
       meaning(R"(
         %q = %query %k = %key %v = %value
         if not dtype(%query) == compute_dtype(%query) {
@@ -425,9 +425,15 @@ void attentions(RowSink& t) {
           %v = aten._to_copy(%v, dtype=compute_dtype(%query))
         }
         %w = aten.mul(aten.matmul(%q, aten.transpose(%k, -2, -1)), $scale)
+        if $narrow { %w = aten._to_copy(aten._to_copy(%w, dtype=dtype(%query)), dtype=compute_dtype(%query)) }
         if given($seen) { %w = aten.where(%seen, %w, $hidden) }
-        if given($bias) { %w = aten.add(%w, %bias) }
-        %r = aten.matmul(aten.softmax(%w, -1), %v)
+        if given($bias) {
+          %w = aten.add(%w, %bias)
+          if $narrow { %w = aten._to_copy(aten._to_copy(%w, dtype=dtype(%query)), dtype=compute_dtype(%query)) }
+        }
+        %p = aten.softmax(%w, -1)
+        if $narrow { %p = aten._to_copy(aten._to_copy(%p, dtype=dtype(%query)), dtype=compute_dtype(%query)) }
+        %r = aten.matmul(%p, %v)
         if not dtype(%query) == dtype(%r) { %r = aten._to_copy(%r, dtype=dtype(%query)) }
         return %r)",
               {.traits = contraction,

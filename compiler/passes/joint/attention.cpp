@@ -2,6 +2,7 @@
 #include <cmath>
 #include <utility>
 
+#include "compiler/graph/host_kernels.h"
 #include "compiler/graph/match.h"
 #include "compiler/passes/expand_node.h"
 #include "compiler/passes/joint/attention_patterns.h"
@@ -26,24 +27,23 @@ DimVec with_matrix(DimVec batch, const Type& like) {
   return batch;
 }
 
-// Bytes of scores in halves that are left to products of their own: hosts multiply halves up to twice as fast there as
-// within one op, which has its scores in f32. Fewer are not worth three calls; more would not stay in caches.
-constexpr int64_t kLeastInSteps = 256 << 10, kMostInSteps = 16 << 20;
+// Whether products of their own may be quicker, by dtype, and whether they are. Of sizes that are open the host says.
+bool may_be_quicker_in_steps(const Type& scores, DtypeSet slow_products) {
+  return is_reduced_float(scores.dtype) && !slow_products.has(scores.dtype);
+}
 
-bool quicker_in_steps(const Type& scores, DtypeSet slow_products) {
-  if (slow_products.has(scores.dtype)) return false;
+bool are_quicker_in_steps(const Type& scores, DtypeSet slow_products) {
   const Dim count = numel(scores.sizes());
-  if (!is_reduced_float(scores.dtype) || !count.is_constant()) return false;
-  const int64_t bytes = count.constant() * item_size(scores.dtype);
-  return bytes >= kLeastInSteps && bytes <= kMostInSteps;
+  if (!may_be_quicker_in_steps(scores, slow_products) || !count.is_constant()) return false;
+  return narrow_scores_are_quicker(count.constant() * item_size(scores.dtype));
 }
 
 // Puts one op in the place of what the steps compute. Steps are taken from the product of queries and keys outwards;
 // what they do to the scores so far is where(seen, scale * scores, hidden) + bias.
 class Fusion {
  public:
-  Fusion(Graph& graph, Uniforms& uniforms, const AttentionSteps& steps)
-      : graph_(graph), uniforms_(uniforms), steps_(steps), make_(graph, steps.root()) {}
+  Fusion(Graph& graph, Uniforms& uniforms, const AttentionSteps& steps, DtypeSet slow_products)
+      : graph_(graph), uniforms_(uniforms), steps_(steps), slow_products_(slow_products), make_(graph, steps.root()) {}
 
   // What computes the same, or kNone.
   ValueId build() {
@@ -261,6 +261,16 @@ class Fusion {
     return make_.call(attention_forms().unsqueeze, {Arg::of_value(v), Arg::of_int(-1)});
   }
 
+  // Whether the host may take steps whose scores are rounded: the graph's were, and who knows how many there are is the
+  // host alone.
+  bool may_be_narrow() const {
+    const Type& scores = type(steps_.scores);
+    if (!may_be_quicker_in_steps(scores, slow_products_) || numel(scores.sizes()).is_constant()) return false;
+    return std::ranges::all_of(steps_.on_scores, [&](const AttentionStep& step) {
+      return step.role != AttentionRole::bias || type(step.result).dtype == scores.dtype;
+    });
+  }
+
   ValueId assemble() {
     const AttentionForms& forms = attention_forms();
     ValueId key = steps_.scores_turned ? steps_.left : transposed(steps_.right);
@@ -275,7 +285,9 @@ class Fusion {
     ValueId made =
         make_.call(forms.attention,
                    {Arg::of_value(query_), Arg::of_value(key), Arg::of_value(value), optional(bias_), optional(seen_)},
-                   {{"scale", whole_scale()}, {"hidden", Arg::of_real(hidden_.value_or(0))}});
+                   {{"scale", whole_scale()},
+                    {"hidden", Arg::of_real(hidden_.value_or(0))},
+                    {"narrow", Arg::of_bool(may_be_narrow())}});
     made = as(made, type(out()).dtype);
     if (steps_.turned)
       made = make_.call(forms.copy, {Arg::of_value(transposed(made))},
@@ -287,6 +299,7 @@ class Fusion {
   Graph& graph_;
   Uniforms& uniforms_;
   const AttentionSteps& steps_;
+  DtypeSet slow_products_;
   NodeMaker make_;
   Dtype wide_ = Dtype::f32;
   ValueId query_ = kNone, bias_ = kNone, seen_ = kNone, open_scale_ = kNone;
@@ -320,9 +333,9 @@ void run(Graph& graph, PassContext& context) {
   graph.for_each_node([&](NodeId id) {
     auto steps = AttentionSteps::find(graph, aliases, id);
     if (!steps) return;
-    if (quicker_in_steps(graph.type(steps->scores), context.slow_products))
+    if (are_quicker_in_steps(graph.type(steps->scores), context.slow_products))
       return context.count("not fused: halves whose scores caches hold");
-    Fusion fusion(graph, uniforms, *steps);
+    Fusion fusion(graph, uniforms, *steps, context.slow_products);
     ValueId made = fusion.build();
     if (made == kNone) return context.count("not fused: shapes, dtypes or masks");
     ValueId out = graph.node(id).result();
