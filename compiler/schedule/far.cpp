@@ -78,28 +78,31 @@ class Marker {
       at->second.alone = false;
   }
 
-  // Bytes of it that the node may touch: of a table as many as there are points that look something up.
+  // Bytes of it that the node may touch: of a table as many as there are points that look something up. Nests of a
+  // kernel look the same up, as far as anybody asks.
   Dim moved(const loops::Node& node, BufferId id) const {
     const Dim whole = bytes_of(id);
     const auto* kernel = std::get_if<loops::Kernel>(&node.is);
-    if (!kernel || !whole.is_constant()) return whole;
-    int64_t elements = 0;
+    if (!kernel) return whole;
+    std::optional<Dim> elements;
     for (const loops::Node& inner : kernel->body->nodes) {
       const auto& nest = std::get<loops::Nest>(inner.is);
-      const std::optional<int64_t> points = points_of(*kernel, nest);
-      bool all = !points, some = false;
+      int64_t looks = 0;
+      bool all = false;
       auto access = [&](BufferId at, const DimVec& index) {
         if (storages_[at] != id) return;
-        some = true;
+        ++looks;
         all = all || !looked_up(nest, index);
-        elements += points.value_or(0);
       };
       for (const loops::Instr& i : nest.body)
         if (i.kind == loops::InstrKind::load) access(i.buffer, i.index);
       for (const loops::Store& s : nest.stores) access(s.buffer, s.index);
-      if (some && all) return whole;
+      if (looks == 0) continue;
+      const std::optional<Dim> points = all ? std::nullopt : points_of(*kernel, nest);
+      if (!points) return whole;
+      elements = elements ? max(*elements, looks * *points) : looks * *points;
     }
-    return std::min(whole.constant(), elements * item_size(program_.buffers[id].type.dtype));
+    return elements ? min(whole, *elements * item_size(program_.buffers[id].type.dtype)) : whole;
   }
   static bool looked_up(const loops::Nest& nest, const DimVec& index) {
     return std::ranges::any_of(nest.body, [&](const loops::Instr& i) {
@@ -107,15 +110,21 @@ class Marker {
              std::ranges::any_of(index, [&](Dim d) { return mentions(d, i.symbol); });
     });
   }
-  std::optional<int64_t> points_of(const loops::Kernel& kernel, const loops::Nest& nest) const {
-    int64_t points = 1;
+  // Of an extent that hangs on what a kernel's own points are, at most.
+  std::optional<Dim> points_of(const loops::Kernel& kernel, const loops::Nest& nest) const {
+    int64_t counted = 1;
+    Dim open = 1;
     for (const auto* axes : {&kernel.axes, &nest.axes})
       for (const loops::Axis& a : *axes) {
+        if (!a.extent.is_constant() && loops::all_in(a.extent, early_)) {
+          open *= a.extent;
+          continue;
+        }
         const std::optional<int64_t> most = program_.assumptions.known().range(a.extent).high;
-        if (!most || *most > kMostPoints / std::max<int64_t>(points, 1)) return std::nullopt;
-        points *= *most;
+        if (!most || *most > kMostPoints / std::max<int64_t>(counted, 1)) return std::nullopt;
+        counted *= *most;
       }
-    return points;
+    return counted * open;
   }
 
   Dim bytes_of(BufferId id) const {

@@ -52,6 +52,15 @@ TEST(Far, RowsOfATable) {
   EXPECT_EQ(looked_up(4000), "always");
 }
 
+// Nor of one whose sizes are open; what looks the same up again does not count twice.
+TEST(Far, RowsOfATableOfOpenSizes) {
+  const auto program = scheduled(
+      "graph @g(%table: f32[s1, 768], %i: i64[s0]) where s0 in 2..3000, s1 in 2..60000 {\n"
+      "  %a = aten.index_select(%table, 0, %i)\n  %m = aten.amax(%a, [1], true)\n  %b = aten.sub.Tensor(%a, %m)\n"
+      "  return %b\n}\n");
+  EXPECT_EQ(far_ones(program), "");
+}
+
 // Of squares, rows that each begin with a line: parts of lines are written where they are.
 TEST(Far, RowsOfSquaresThatBeginWithALine) {
   auto turned = [](const std::string& rows, const std::string& columns) {

@@ -447,6 +447,26 @@ TEST(Schedule, LongReductionsAreSplit) {
   }
 }
 
+// Columns that may be few: rows are cut for all of them, and into pieces as large as those of many.
+TEST(Schedule, ColumnsOfOpenNumberAreSplit) {
+  auto kernels = [](std::string_view sizes, std::string_view where) {
+    const loops::Program made =
+        schedule(to_loops(*parse_graph(fmt::format("graph @g(%x: f32[{}]) {} {{\n  %a = aten.sum.dim_IntList(%x, [0])\n"
+                                                   "  return %a\n}}\n",
+                                                   sizes, where),
+                                       op_table())),
+                 cpu_target("avx512", 2));
+    std::string axes;
+    loops::for_each_node(made.body, [&](const loops::Node& n) {
+      if (const auto* kernel = std::get_if<loops::Kernel>(&n.is))
+        axes += (axes.empty() ? "" : "; ") + to_string(kernel->axes[0].extent);
+    });
+    return axes;
+  };
+  EXPECT_EQ(kernels("s0, s1", "where s0 in 1..1000000, s1 in 1..1000000"), "(s0 + 127)//128; (s1 + 255)//256");
+  EXPECT_EQ(kernels("s0, s1", "where s0 in 1..1000000, s1 in 16384..1000000"), "(s1 + 255)//256");
+}
+
 TEST(Schedule, AnOuterAxisWithoutPoints) {
   constexpr std::string_view text = R"(loops @p {
   input %x: f32[0, 3] placed

@@ -44,6 +44,12 @@ int64_t most_of(const Program& program, Dim extent) {
   return std::clamp<int64_t>(most, 1, kMany >> 18);  // products of it and kMany are numbers still
 }
 
+int64_t fewest_of(const Program& program, Dim extent) {
+  const int64_t fewest =
+      extent.is_constant() ? extent.constant() : program.assumptions.known().range(extent).low.value_or(1);
+  return std::clamp<int64_t>(fewest, 1, kMany >> 18);
+}
+
 // Whether neighbours in what it reduces are neighbours along the innermost axis that stays.
 bool in_columns(const Program& program, const Nest& nest) {
   loops::IndexSpace space(program.context->syms, program.assumptions.known());
@@ -108,14 +114,17 @@ std::optional<Chunks> chunks_of(const Program& program, const Nest& nest, const 
     if (s.mode != loops::StoreMode::assign || s.distinct) return std::nullopt;
   if (!reduces || stands_alone(nest.tag)) return std::nullopt;
   if (const auto inner = part_of_rows(program, nest)) return Chunks{*inner, 1, true};
-  int64_t points = 1, elements = 1;
+  int64_t points = 1, elements = 1, fewest = 1;
   for (const Axis& a : nest.axes) {
     int64_t& product = a.kind == AxisKind::parallel ? points : elements;
     product = std::min(kMany, product * most_of(program, a.extent));
+    if (a.kind == AxisKind::parallel) fewest = std::min(kMany, fewest * fewest_of(program, a.extent));
   }
-  const int64_t width = in_columns(program, nest) ? std::min(points, kColumns) : 1;
+  const bool columns = in_columns(program, nest);
+  const int64_t width = columns ? std::min(points, kColumns) : 1;
   const int64_t chunk = target.grained(kChunk);
-  if (points / width >= kManyPoints || elements < 4 * chunk / width) return std::nullopt;
+  // Columns whose number is open may be few: parts of them cost little where they are many.
+  if ((columns ? fewest : points) / width >= kManyPoints || elements < 4 * chunk / width) return std::nullopt;
   int64_t inside = elements;
   for (size_t k = 0; k < nest.axes.size(); ++k) {
     if (nest.axes[k].kind != AxisKind::reduction) continue;

@@ -220,11 +220,11 @@ const KernelEmitter::InLanes& KernelEmitter::in_lanes_at(Dim address, bool from_
   AlongLanes& along = along_lanes();
   for (const InLanes& known : along.addresses)
     if (known.address == address && known.from_whole_vectors == from_whole_vectors) return known;
-  InLanes made{address, from_whole_vectors, apart(address, from_whole_vectors), 0, false};
+  InLanes made{address, from_whole_vectors, apart(address, from_whole_vectors), 0, std::nullopt};
   if (!made.apart.empty()) {
     made.of_first = along.space.simplify(address);
-    const auto stride = along.space.stride(address, 0);
-    made.by_ones = stride && stride->is(1);
+    if (const auto stride = along.space.stride(address, 0); stride && stride->is_constant())
+      made.stride = stride->constant();
   }
   return along.addresses.emplace_back(std::move(made));
 }
@@ -249,6 +249,16 @@ bool KernelEmitter::fits_half(BufferId id) const {
   return elements && *elements <= std::numeric_limits<int32_t>::max();
 }
 
+namespace {
+// What a number is added to, and that number.
+std::pair<llvm::Value*, int64_t> without_constant(llvm::Value* of) {
+  auto* sum = llvm::dyn_cast<llvm::BinaryOperator>(of);
+  if (!sum || sum->getOpcode() != llvm::Instruction::Add) return {of, 0};
+  auto* number = llvm::dyn_cast<llvm::ConstantInt>(sum->getOperand(1));
+  return number ? std::pair(sum->getOperand(0), number->getSExtValue()) : std::pair(of, int64_t{0});
+}
+}  // namespace
+
 KernelEmitter::Place KernelEmitter::place(BufferId id, const DimVec& index, Frame& f) {
   const Dim address = address_of(id, index);
   const bool varies = std::ranges::any_of(index, [&](Dim d) { return f.dims.varies(d); });
@@ -261,12 +271,18 @@ KernelEmitter::Place KernelEmitter::place(BufferId id, const DimVec& index, Fram
   const InLanes& known = in_lanes_at(address, f.whole_vectors);
   const std::vector<int64_t>& lanes = known.apart;
   if (lanes.empty()) return {.address = f.dims(at_points(address)), .by_coordinates = true};
-  llvm::Value* of_first = first(known.of_first);
+  // Vectors of one turn lie a number of elements apart: each has its place by the first one's.
+  int64_t further = 0;
+  if (const auto [turn, points] = without_constant(f.base); known.stride && points != 0) {
+    first.bind(lane_axis_->symbol, turn);
+    further = *known.stride * points;
+  }
+  llvm::Value* of_first = b_.CreateAdd(first(known.of_first), b_.getInt64(static_cast<uint64_t>(further)));
   auto steps_of = [&](int64_t step) {
     return std::ranges::adjacent_find(lanes, [&](int64_t a, int64_t b) { return b != a + step; }) == lanes.end();
   };
   if (steps_of(0)) return {.address = of_first};
-  if (steps_of(1)) return {.address = of_first, .consecutive = true, .runs_on = known.by_ones};
+  if (steps_of(1)) return {.address = of_first, .consecutive = true, .runs_on = known.stride == 1};
   return {.address = of_first, .apart = lanes};
 }
 
@@ -280,7 +296,11 @@ llvm::Value* KernelEmitter::pointer(BufferId id, llvm::Value* address, int part)
     address = b_.CreateMul(address, two);
     if (part) address = b_.CreateAdd(address, llvm::ConstantInt::get(address->getType(), 1));
   }
-  return b_.CreateGEP(narrow_->memory_type(dtype), pointers_.at(id), address);
+  // A number of elements by itself: what has only that apart shares all else, and instructions have room for it.
+  const auto [start, further] = without_constant(address);
+  llvm::Value* made = b_.CreateGEP(narrow_->memory_type(dtype), pointers_.at(id), start);
+  return further == 0 ? made
+                      : b_.CreateGEP(narrow_->memory_type(dtype), made, b_.getInt64(static_cast<uint64_t>(further)));
 }
 
 llvm::Align KernelEmitter::alignment(BufferId id) const {

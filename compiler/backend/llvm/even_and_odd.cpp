@@ -15,7 +15,7 @@ using loops::Store;
 bool KernelEmitter::by_ones(loops::BufferId id, const DimVec& index, bool from_whole_vectors) const {
   const InLanes& at = in_lanes_at(address_of(id, index), from_whole_vectors);
   const auto steps_by_one = [](int64_t a, int64_t b) { return b == a + 1; };
-  return at.by_ones && !at.apart.empty() &&
+  return at.stride == 1 && !at.apart.empty() &&
          std::ranges::adjacent_find(at.apart, std::not_fn(steps_by_one)) == at.apart.end();
 }
 

@@ -300,9 +300,9 @@ class KernelEmitter {
   struct InLanes {
     Dim address;
     bool from_whole_vectors;
-    std::vector<int64_t> apart;  // how far each lane is from the first one; empty: that hangs on more than the lane
-    Dim of_first;                // unless it is empty
-    bool by_ones;                // each point of the lane axis lies behind the one before
+    std::vector<int64_t> apart;     // how far each lane is from the first one; empty: that hangs on more than the lane
+    Dim of_first;                   // unless it is empty
+    std::optional<int64_t> stride;  // how far each point of the lane axis is from the one before
   };
   struct AlongLanes {
     loops::Axis axis;
