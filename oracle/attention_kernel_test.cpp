@@ -187,6 +187,29 @@ TEST(AttentionKernel, IsStepsWhereProductsAreFaster) {
   EXPECT_FALSE(stays(heads("f32", "2, 4, 1", "2, 4, 60"), "", false));
 }
 
+// As many scores as a run says: their graph had all of them, so that its steps take no more memory than it did. Other
+// hosts choose when they know how many there are.
+TEST(AttentionKernel, OfOpenSizesIsStepsWhereProductsAreFaster) {
+  for (const std::string dtype : {"f32", "bf16"})
+    for (const bool in_steps : {false, true}) {
+      const std::string type = dtype + "[2, 8, s0, 64]";
+      RunnerOptions how;
+      how.attention_in_steps = in_steps;
+      std::string attention;
+      const auto program =
+          to_loops(*parse_graph("graph @g(%q: " + type + ", %k: " + type + ", %v: " + type +
+                                    ") where s0 in 2.. { %t = aten.transpose(%k, -2, -1) %s = aten.matmul(%q, %t) "
+                                    "%p = aten.softmax(%s, -1) %r = aten.matmul(%p, %v) return %r }",
+                                op_table()),
+                   how, {.products_outside = true});
+      loops::for_each_node(program.body, [&](const loops::Node& node) {
+        const auto* e = std::get_if<loops::Extern>(&node.is);
+        if (e && e->op->full_name == "lenz.attention") attention += e->args.back().boolean() ? "narrow" : "wide";
+      });
+      EXPECT_EQ(attention, in_steps ? "" : dtype == "bf16" ? "narrow" : "wide") << dtype;
+    }
+}
+
 // Steps in halves whose scores caches hold stay steps, but where a host multiplies halves no faster than f32.
 TEST(AttentionKernel, OfHalvesIsOneOpWhereTheirProductsAreSlow) {
   const auto graph = parse_graph(

@@ -39,15 +39,18 @@ bool has_kernel_for_gradients(const Graph& graph, const Node& node) {
   if (is_reduced_float(image.dtype) || !arg("groups").dim().is(1) || !is_pointwise(graph, node)) return true;
   return !products_are_small(graph, product(image.sizes().subspan(2)), image.sizes()[1], gradient.sizes()[1]);
 }
+
+bool is_written_out(const OpDef& op) {
+  return op.full_name == "lenz.attention";  // op name: what a graph's own steps became
+}
 }  // namespace
 
 bool is_attention(const OpDef& op) {
-  static constexpr std::array<std::string_view, 3> kAttention{
-      "lenz.attention",                                    // op name: of attention, what hosts have whole
-      "aten.scaled_dot_product_attention",                 // op name: as above
+  static constexpr std::array<std::string_view, 2> kAttention{
+      "aten.scaled_dot_product_attention",                 // op name: of attention, what hosts have whole
       "aten._scaled_dot_product_flash_attention_for_cpu",  // op name: as above
   };
-  return std::ranges::find(kAttention, op.full_name) != kAttention.end();
+  return is_written_out(op) || std::ranges::find(kAttention, op.full_name) != kAttention.end();
 }
 
 bool may_have_host_kernel(const OpDef& op) { return is_attention(op) || is_convolution_backward(op); }
@@ -67,7 +70,7 @@ bool has_host_kernel(const Graph& graph, const Node& node) {
   return !draws_numbers(*node.op, node.arguments());
 }
 
-bool has_scores_for_caches(const Graph& graph, const Node& node) {
+bool suits_steps(const Graph& graph, const Node& node) {
   constexpr int64_t kMostBytes = 20 << 20;
   if (!is_attention(*node.op)) return false;
   const Type &query = graph.type(node.args[0].value()), &key = graph.type(node.args[1].value());
@@ -77,7 +80,8 @@ bool has_scores_for_caches(const Graph& graph, const Node& node) {
   if (const int i = node.op->schema.find("is_causal"); i >= 0 && node.args[static_cast<size_t>(i)].boolean())
     return false;
   const Dim scores = product(query.sizes().first(query.rank() - 1)) * key.sizes()[key.rank() - 2];
-  return scores.is_constant() && scores.constant() * item_size(query.dtype) <= kMostBytes;
+  if (!scores.is_constant()) return is_written_out(*node.op);
+  return scores.constant() * item_size(query.dtype) <= kMostBytes;
 }
 
 bool narrow_scores_are_quicker(int64_t bytes) { return bytes >= 256 << 10 && bytes <= 16 << 20; }

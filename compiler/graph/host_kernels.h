@@ -14,8 +14,9 @@ bool may_have_host_kernel(const OpDef& op);
 // steps read keys and values once, and no dropout, whose numbers are ours. Gradients of convolutions: where that of a
 // weight is asked for, unless products give it.
 bool has_host_kernel(const Graph& graph, const Node& node);
-// Whether a node is attention in f32 whose scores caches hold, all of which are looked at.
-bool has_scores_for_caches(const Graph& graph, const Node& node);
+// Whether a node is attention in f32 that is left to products of its own where a host's are faster than its attention:
+// all scores are looked at, and caches hold them; or a graph that had all of them said so, of a number that is open.
+bool suits_steps(const Graph& graph, const Node& node);
 // Whether so many bytes of scores in halves are left to products of their own: hosts multiply halves up to twice as
 // fast there as within one op, which has its scores in f32. Fewer are not worth three calls; more would not stay in
 // caches.

@@ -38,7 +38,7 @@ struct RunnerOptions {
   bool strict = false;                // a pass that could not finish is an error
   TensorEvaluator evaluator;
   bool products_outside = false;    // a host has kernels for products: what is nothing but some of these stays one op
-  bool attention_in_steps = false;  // but attention whose scores caches hold: the host's products are faster than it
+  bool attention_in_steps = false;  // but attention that suits them: the host's products are faster than it
   DtypeSet slow_products;           // narrow floats whose products take the host as long as those of f32
   // Called after each line, with the graph before (a copy) and after: a dump, a diff. The same graph twice if it did
   // not change.

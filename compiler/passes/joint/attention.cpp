@@ -27,14 +27,16 @@ DimVec with_matrix(DimVec batch, const Type& like) {
   return batch;
 }
 
-// Whether products of their own may be quicker, by dtype, and whether they are. Of sizes that are open the host says.
+// Whether products of their own may be quicker, by dtype, and whether they are. Of sizes that are open the host says,
+// but where its attention is slow whatever they are.
 bool may_be_quicker_in_steps(const Type& scores, DtypeSet slow_products) {
   return is_reduced_float(scores.dtype) && !slow_products.has(scores.dtype);
 }
 
-bool are_quicker_in_steps(const Type& scores, DtypeSet slow_products) {
+bool are_quicker_in_steps(const Type& scores, const PassContext& context) {
+  if (!may_be_quicker_in_steps(scores, context.slow_products)) return false;
   const Dim count = numel(scores.sizes());
-  if (!may_be_quicker_in_steps(scores, slow_products) || !count.is_constant()) return false;
+  if (!count.is_constant()) return context.attention_in_steps;
   return narrow_scores_are_quicker(count.constant() * item_size(scores.dtype));
 }
 
@@ -333,8 +335,8 @@ void run(Graph& graph, PassContext& context) {
   graph.for_each_node([&](NodeId id) {
     auto steps = AttentionSteps::find(graph, aliases, id);
     if (!steps) return;
-    if (are_quicker_in_steps(graph.type(steps->scores), context.slow_products))
-      return context.count("not fused: halves whose scores caches hold");
+    if (are_quicker_in_steps(graph.type(steps->scores), context))
+      return context.count("not fused: halves whose products are quicker");
     Fusion fusion(graph, uniforms, *steps, context.slow_products);
     ValueId made = fusion.build();
     if (made == kNone) return context.count("not fused: shapes, dtypes or masks");
