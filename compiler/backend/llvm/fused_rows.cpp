@@ -305,28 +305,6 @@ V erfinv(V y) {
   return y * ratio;
 }
 
-// --- the arc tangent
-
-// From a half to 2 an eighth of a turn and the angle of (x - 1) / (x + 1), beyond a quarter and that of -1 / x.
-V atan(V x) {
-  static const std::vector<double> kTail = fit_odd_tail<dd::atan>(0.25, 4);
-  static const Split quarter = split_constant(dd::kHalfPi), eighth = {quarter.high / 2, quarter.low / 2};
-  const V size = at_most(abs(x), 0x1p60), middle = size > 0.5, far = size > 2;
-  auto choose = [&](auto&& in_far, auto&& in_middle, auto&& near) {
-    return select(far, in_far, select(middle, in_middle, near));
-  };
-  const V more = size + 1, zero = from(x, 0), one = from(x, 1);
-  const V above = choose(from(x, -1), size - 1, size), below = choose(size, more, one);
-  const V below_low = choose(zero, size - (more - 1), zero);
-  const V estimate = x.code->reciprocal_estimate(below), first = above * estimate;
-  auto missing = [&](V t) { return fma(-t, below, above) - t * below_low; };
-  const V t = fma(missing(first), estimate, first), rest = missing(t) * estimate;
-  const V base = choose(from(x, quarter.high), from(x, eighth.high), zero);
-  const V base_low = choose(from(x, quarter.low), from(x, eighth.low), zero);
-  const V some = for_powers(t), square = some * some, sum = base + t, lost = t - (sum - base);
-  return copysign(sum + fma(some * square, polynomial(square, kTail), (lost + base_low) + rest), x);
-}
-
 }  // namespace
 
 void add_fused(Spellings& t) {
@@ -343,7 +321,6 @@ void add_fused(Spellings& t) {
   t.push_back({.name = "log10", .fused_f32 = spell<log10>});
   t.push_back({.name = "logaddexp", .fused_f32 = spell<logaddexp<false>>});
   t.push_back({.name = "logaddexp2", .fused_f32 = spell<logaddexp<true>>});
-  t.push_back({.name = "atan", .fused_f32 = spell<atan>});
 }
 
 }  // namespace lenz::native
