@@ -75,6 +75,23 @@ V exp(V x) {
   return unless_nothing(x, x < -104, [](V some) { return power_of(at_most(some, 89), 0); });
 }
 
+// 1 / (1 + e^-x), both with what their sums round away; so far below that e^-x is nearly beyond f32, it is e^x.
+V sigmoid(V x) {
+  constexpr double kFar = -86, kOne = 30;
+  const V inside = at_most(select(from(x, kFar) > x, kFar, x), kOne);
+  const Nearest n = nearest(inside, -kLog2E);
+  const V r = fma(n.number, -kLn2Low, fma(n.number, -kLn2High, -inside));
+  // Two by two: of Horner's steps each waits for the one before.
+  const std::vector<double>& tail = tail_of_less_one();
+  const V square = r * r, upper = fma(square, tail[4], fma(r, tail[3], tail[2])), lower = fma(r, tail[1], tail[0]);
+  const V m = fma(fma(square, upper, lower), square, r), most = m + 1, lost = m - (most - 1);
+  const V unit = as_float((n.integer << 23) + 0x3f800000), below = fma(unit, most, 1);
+  const V low = fma(unit, lost, fma(unit, most, -below) + 1);
+  const V estimate = x.code->reciprocal_estimate(below);
+  const V value = fma(estimate, fma(-low, estimate, fma(-below, estimate, 1)), estimate);
+  return x.code->rarely(!(x > kFar), {value}, [&] { return std::vector<V>{exp(x)}; })[0];
+}
+
 // A series about a place in each quarter of a binade that counts: registers hold what all quarters have.
 struct Quarters {
   static constexpr int kCount = LaneCode::held_entries(LaneType::f32), kDegree = 5;
@@ -309,6 +326,7 @@ V erfinv(V y) {
 
 void add_fused(Spellings& t) {
   t.push_back({.name = "exp", .fused_f32 = spell<exp>});
+  t.push_back({.name = "sigmoid", .fused_f32 = spell<sigmoid>});
   t.push_back({.name = "tanh", .fused_f32 = spell<tanh>});
   t.push_back({.name = "sinh", .fused_f32 = spell<hyperbolic<true>>});
   t.push_back({.name = "cosh", .fused_f32 = spell<hyperbolic<false>>});

@@ -16,8 +16,8 @@
 namespace lenz::native {
 namespace {
 
-constexpr std::string_view kRows[] = {"exp", "expm1", "tanh", "erfc",  "erfinv", "log",  "log2", "log10",
-                                      "sin", "cos",   "tan",  "atanh", "asinh",  "atan", "asin", "acos"};
+constexpr std::string_view kRows[] = {"exp", "expm1", "tanh",  "erfc",  "erfinv", "log",  "log2", "log10",  "sin",
+                                      "cos", "tan",   "atanh", "asinh", "atan",   "asin", "acos", "sigmoid"};
 
 TEST(FusedRows, NothingIsWidened) {
   for (const CpuTarget& target : targets()) {
@@ -42,7 +42,7 @@ TEST(FusedRows, EveryWidthGivesTheSameBits) {
   std::vector<uint8_t> raised(kCount);
   for (const CpuTarget& target : {find_target("avx512")}) {
     if (!target.runs_here) continue;
-    for (std::string_view name : {"tanh", "erfc", "expm1", "tan", "atanh", "asinh", "asin"}) {
+    for (std::string_view name : {"tanh", "sigmoid", "erfc", "expm1", "tan", "atanh", "asinh", "asin"}) {
       auto run = [&](int lanes) {
         const RowKernel kernel(*find_scalar(name), Dtype::f32, Dtype::f32, target, lanes);
         std::vector<float> out(kCount);
@@ -77,6 +77,8 @@ TEST(FusedRows, WorstInputs) {
       {"expm1", 0x1.647022p-2F, std::expm1(double{0x1.647022p-2F})},
       {"exp", -0x1.f2f782p+3F, std::exp(double{-0x1.f2f782p+3F})},
       {"erfc", 0x1.af0b5ep+2F, std::erfc(double{0x1.af0b5ep+2F})},
+      {"sigmoid", 0x1.3414eep+2F, 1 / (1 + std::exp(-double{0x1.3414eep+2F}))},
+      {"atan", 0x1.fdb95cp-2F, std::atan(double{0x1.fdb95cp-2F})},
   };
   for (const CpuTarget& target : targets()) {
     if (!target.fma || !target.runs_here) continue;
