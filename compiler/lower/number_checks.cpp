@@ -17,6 +17,20 @@ bool takes_all(NumberFit::Into into, Dtype result) {
   return !dtype || *dtype == Dtype::b8 || to_real(*dtype) == Dtype::f64;
 }
 
+// Whether it is an element of a tensor whose finite numbers are all among those of the dtype it is converted to. Each
+// check that is left keeps what stands before and behind it from being one kernel.
+bool always_fits(const Graph& graph, ValueId number, NumberFit::Into into, Dtype result) {
+  const NodeId producer = graph.value(number).producer;
+  if (producer == kNone) return false;
+  const Node& from = graph.node(producer);
+  if (from.op->accuracy != Accuracy::exact || from.arg_count != 1 || !from.args[0].is_value()) return false;
+  const Type& read = graph.type(from.args[0].value());
+  const std::optional<Dtype> dtype = converted_to(into, result);
+  if (!read.is_tensor() || !dtype || is_integral(*dtype, true) || *dtype == Dtype::f8e4m3) return false;
+  return finite_range(read.dtype).low >= finite_range(*dtype).low &&
+         finite_range(read.dtype).high <= finite_range(*dtype).high;
+}
+
 // Whether eager does not convert this real number on the way to such a result.
 Ssa is_refused(NestBuilder& nest, Ssa number, NumberFit::Into into, Dtype result) {
   auto real = [&](double x) { return nest.constant(Dtype::f64, Arg::of_real(x)); };
@@ -53,7 +67,9 @@ void Lowering::check_numbers(const Node& node) {
   for (const NumberFit& fit : node.op->number_fits) {
     const Arg& number = node.args[fit.param];
     if (!number.is_value() || type(number.value()).kind != TypeKind::sym_float) continue;
+    auto fits = [&](NumberFit::Into into) { return always_fits(*graph_, number.value(), into, result.dtype); };
     if (takes_all(fit.into, result.dtype)) continue;
+    if (fits(fit.into) && (fit.into != NumberFit::filled || fits(NumberFit::element))) continue;
     const loops::BufferId holds = add_buffer("fits", Dtype::b8, {});
     NestBuilder nest = this->nest("fits", node.origin);
     const Ssa x = nest.load(buffer(number.value()), {});

@@ -247,6 +247,34 @@ TEST(LoweredPrograms, ThinConvolutionsAreLoops) {
   EXPECT_TRUE(outside("[3, 24, 9, 9]", "[24, 2, 3, 3]", 12));
 }
 
+// Windows are walked as far as the longest of them reaches, and where few of their elements may meet a place these
+// alone.
+TEST(LoweredPrograms, WindowsHaveNoMorePointsThanTheyMayNeed) {
+  auto points = [](const std::string& input, const std::string& call) {
+    const loops::Program program = lower_graph(
+        *parse_graph("graph @g(%x: f32" + input + ") level core { %r = aten." + call + " return %r }", op_table()));
+    EXPECT_FALSE(expect_valid(program, call));
+    std::vector<int64_t> made;  // that each nest combines
+    loops::for_each_node(program.body, [&](const loops::Node& node) {
+      const auto* nest = std::get_if<loops::Nest>(&node.is);
+      if (nest == nullptr) return;
+      made.push_back(1);
+      for (const loops::Axis& a : nest->axes)
+        if (a.kind == loops::AxisKind::reduction) made.back() *= a.extent.constant();
+    });
+    return made;
+  };
+  using Points = std::vector<int64_t>;
+  // Of 6 to 12 and 21 to 9 what is left divides the places: windows of 1 and 3. Rows are added up first.
+  EXPECT_EQ(points("[2, 6, 6, 15, 21]", "_adaptive_avg_pool3d(%x, [12, 1, 9])"), (Points{15, 3}));
+  EXPECT_EQ(points("[2, 6, 1, 30, 30]", "_adaptive_avg_pool3d(%x, [1, 7, 7])"), (Points{6, 6}));
+  EXPECT_EQ(points("[2, 6, 1, 28, 28]", "_adaptive_avg_pool3d(%x, [1, 27, 27])"), Points{4});
+  EXPECT_EQ(points("[2, 6, 1, 1, 30]", "_adaptive_avg_pool3d(%x, [1, 1, 7])"), Points{6});
+  EXPECT_EQ(points("[36, 121]", "col2im(%x, [32, 32], [3, 3], [2, 2], [2, 2], [3, 3])"), Points{1});
+  EXPECT_EQ(points("[36, 196]", "col2im(%x, [32, 32], [3, 3], [2, 2], [0, 0], [2, 2])"), Points{9});
+  EXPECT_EQ(points("[36, 784]", "col2im(%x, [56, 56], [3, 3], [1, 1], [1, 1], [2, 2])"), Points{4});
+}
+
 // A recurrence multiplies few rows by the same weights, step after step: they are turned once.
 TEST(LoweredPrograms, FewRowsByOneFactorAreLoopsWhereThatIsOften) {
   auto outside = [](int steps) {

@@ -63,6 +63,27 @@ TEST(LoweredRuns, NumbersReadThatADtypeCannotHoldAreRefused) {
   EXPECT_EQ(ending(-65505), loops::Ending::raised);
 }
 
+// Where none can be beyond what the dtype holds, nothing is asked, which would stand between kernels.
+TEST(LoweredRuns, NumbersOfDtypesThatHoldNoMoreAreNotChecked) {
+  auto checks = [](const std::string& into, const std::string& from) {
+    const auto graph = parse_graph("graph @g(%x: " + into + "[2], %s: " + from +
+                                       "[]) { %n = aten._local_scalar_dense(%s) %y = aten.add(%x, %x, alpha=%n) return "
+                                       "%y }",
+                                   op_table());
+    int count = 0;
+    const loops::Program program = lower_graph(*graph);
+    loops::for_each_node(program.body,
+                         [&](const loops::Node& node) { count += std::holds_alternative<loops::Check>(node.is); });
+    return count;
+  };
+  EXPECT_EQ(checks("f32", "f32"), 0);
+  EXPECT_EQ(checks("f32", "f16"), 0);
+  EXPECT_EQ(checks("bf16", "f16"), 0);
+  EXPECT_EQ(checks("f32", "f64"), 1);
+  EXPECT_EQ(checks("f16", "f32"), 1);
+  EXPECT_EQ(checks("f16", "bf16"), 1);
+}
+
 // What hangs on an open size is not refused for it.
 TEST(LoweredRuns, ComputedNumbersThatSomeSizesTakeAreTaken) {
   auto graph = parse_graph(R"(graph @g(%x: i64[s0], %y: i64[3]) where s0 in 1..9 {

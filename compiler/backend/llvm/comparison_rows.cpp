@@ -1,5 +1,7 @@
 // Comparisons, logic, classes of values, selection, bits.
+#include <cmath>
 #include <limits>
+#include <optional>
 
 #include "compiler/backend/llvm/families.h"
 
@@ -33,6 +35,13 @@ constexpr auto kNegative = [](Call& call, V a) { return call.is_unsigned() ? a.c
 template <auto OfReals, auto OfIntegers>
 Spelling of_class(std::string_view name) {
   return {.name = name, .booleans = spell<kNever>, .integers = spell<OfIntegers>, .reals = spell<OfReals>};
+}
+
+V where(V c, V a, V b) {
+  const V condition = truth_of(c);
+  const std::optional<double> instead = is_float(a.type) ? a.code->known(a) : std::nullopt;
+  if (instead == 0 && !std::signbit(*instead) && a.code->asks_for_nan(condition, b)) return a.code->zero_for_nan(b);
+  return select(condition, a, b);
 }
 
 V shift_left(Call& call, V a, V b) {
@@ -78,7 +87,6 @@ void add_comparisons(Spellings& t) {
   t.push_back(of_class<[](V a) { return a == -kInfinity; }, kNever>("isneginf"));
   t.push_back(of_class<[](V a) { return sign_bit(a); }, kNegative>("signbit"));
 
-  constexpr auto where = [](V c, V a, V b) { return select(truth_of(c), a, b); };
   t.push_back(everywhere<where>("where"));
   t.back().complexes = spell_complex<[](Complex c, Complex a, Complex b) {
     return Complex{select(c.re, a.re, b.re), select(c.re, a.im, b.im)};

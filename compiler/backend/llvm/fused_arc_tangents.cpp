@@ -1,5 +1,6 @@
-// Arc tangents of f64 where a fused multiply-add is an instruction: of c from a table that registers hold, and of what
-// the quotient turns by from there, (y - c x) / (x + c y), which is so small that a short series does.
+// Arc tangents where a fused multiply-add is an instruction. Of f64: of c from a table that registers hold, and of what
+// the quotient turns by from there, (y - c x) / (x + c y), which is so small that a short series does. Of f32 c is 0 or
+// 1, and the series longer.
 #include "compiler/backend/llvm/families.h"
 #include "compiler/backend/llvm/fit.h"
 #include "compiler/backend/llvm/fused_tables.h"
@@ -7,6 +8,8 @@
 namespace lenz::native {
 
 namespace {
+
+// --- of f64
 
 constexpr int kParts = LaneCode::held_entries(LaneType::f64);
 DoubleDouble middle_of(int i) {  // of quotients up to 1; those from 0 on keep all their digits
@@ -68,11 +71,77 @@ V atan2(V y, V x) {
   })[0];
 }
 
+// --- of f32
+
+constexpr int64_t kSign = int64_t{1} << 31;
+
+// So many eighths of a turn, as f32 and the rest.
+using Constant = DoubleDouble;
+Constant constant_of(int eighths) { return split(dd::kHalfPi * DoubleDouble(eighths / 2.0), LaneType::f32); }
+struct DoubleV {
+  V high, low;
+};
+
+// value + rest, nearly above / (below + below_low).
+struct Quotient {
+  V value, rest;
+};
+Quotient quotient_of(V above, V below, V below_low) {
+  const V estimate = below.code->reciprocal_estimate(below), first = above * estimate;
+  auto missing = [&](V t) { return fma(-t, below, above) - t * below_low; };
+  const V t = fma(missing(first), estimate, first);
+  return {t, missing(t) * estimate};
+}
+// The angle of a quotient of a half at most, from `base` on: that is 0 or more than the angle.
+V turned_from(DoubleV base, const Quotient& t) {
+  static const std::vector<double> kTail = fit_odd_tail<dd::atan>(0.25, 5);
+  const V some = for_powers(t.value), square = some * some;
+  const V sum = base.high + t.value, lost = t.value - (sum - base.high);
+  return sum + fma(some * square, polynomial(square, kTail), (lost + base.low) + t.rest);
+}
+
+// From a half to 2 an eighth of a turn and the angle of (x - 1) / (x + 1), beyond a quarter and that of -1 / x.
+V atan_f32(V x) {
+  static const Constant quarter = constant_of(2), eighth = constant_of(1);
+  const V size = select(from(x, 0x1p60) < abs(x), 0x1p60, abs(x)), middle = size > 0.5, far = size > 2;  // a NaN stays
+  auto choose = [&](auto&& in_far, auto&& in_middle, auto&& near) {
+    return select(far, in_far, select(middle, in_middle, near));
+  };
+  const V more = size + 1, zero = from(x, 0), one = from(x, 1);
+  const V above = choose(from(x, -1), size - 1, size), below = choose(size, more, one);
+  const V below_low = choose(zero, size - (more - 1), zero);
+  const DoubleV base{choose(from(x, quarter.hi), from(x, eighth.hi), zero),
+                     choose(from(x, quarter.lo), from(x, eighth.lo), zero)};
+  return copysign(turned_from(base, quotient_of(above, below, below_low)), x);
+}
+
+// The lesser by the greater, from a half on less an eighth of a turn, to either side of some quarter. What may come to
+// numbers below the normal ones, or from them, and what is not finite, goes by doubles.
+V atan2_f32(V y, V x) {
+  const V up = abs(y), across = abs(x), steep = up > across, back = sign_bit(x);
+  const V small = select(steep, across, up), given = select(steep, up, across), large = select(given == 0, 1, given);
+  const V middle = small > large * 0.5, sum = small + large;
+  const V flip = (bits(x) & kSign) ^ select(steep, from(bits(x), kSign), 0);
+  const V above = as_float(bits(select(middle, small - large, small)) ^ flip);
+  const V below = select(middle, sum, large), below_low = select(middle, small - (sum - large), 0);
+  auto base = [&](auto part) {
+    auto eighths = [&](int count) { return from(x, part(constant_of(count))); };
+    return select(middle, select(back, eighths(3), eighths(1)), select(steep, eighths(2), select(back, eighths(4), 0)));
+  };
+  const V angle = turned_from({base([](Constant c) { return c.hi; }), base([](Constant c) { return c.lo; })},
+                              quotient_of(above, below, below_low));
+  constexpr double kLeast = 0x1p-60, kMost = 0x1p40;  // their quotient's rest is a normal number
+  const V usual = (large < kMost) & ((small > kLeast) | ((small == 0) & (large > kLeast)));
+  return x.code->rarely(!usual, {copysign(angle, y)}, [&] {
+    return std::vector<V>{convert(atan2(convert(y, LaneType::f64), convert(x, LaneType::f64)), LaneType::f32)};
+  })[0];
+}
+
 }  // namespace
 
 void add_fused_arc_tangents(Spellings& t) {
-  t.push_back({.name = "atan", .fused_f64 = spell<atan>});
-  t.push_back({.name = "atan2", .fused_f64 = spell<atan2>});
+  t.push_back({.name = "atan", .fused_f32 = spell<atan_f32>, .fused_f64 = spell<atan>});
+  t.push_back({.name = "atan2", .fused_f32 = spell<atan2_f32>, .fused_f64 = spell<atan2>});
 }
 
 }  // namespace lenz::native

@@ -75,6 +75,23 @@ V exp(V x) {
   return unless_nothing(x, x < -104, [](V some) { return power_of(at_most(some, 89), 0); });
 }
 
+// 1 / (1 + e^-x), both with what their sums round away; so far below that e^-x is nearly beyond f32, it is e^x.
+V sigmoid(V x) {
+  constexpr double kFar = -86, kOne = 30;
+  const V inside = at_most(select(from(x, kFar) > x, kFar, x), kOne);
+  const Nearest n = nearest(inside, -kLog2E);
+  const V r = fma(n.number, -kLn2Low, fma(n.number, -kLn2High, -inside));
+  // Two by two: of Horner's steps each waits for the one before.
+  const std::vector<double>& tail = tail_of_less_one();
+  const V square = r * r, upper = fma(square, tail[4], fma(r, tail[3], tail[2])), lower = fma(r, tail[1], tail[0]);
+  const V m = fma(fma(square, upper, lower), square, r), most = m + 1, lost = m - (most - 1);
+  const V unit = as_float((n.integer << 23) + 0x3f800000), below = fma(unit, most, 1);
+  const V low = fma(unit, lost, fma(unit, most, -below) + 1);
+  const V estimate = x.code->reciprocal_estimate(below);
+  const V value = fma(estimate, fma(-low, estimate, fma(-below, estimate, 1)), estimate);
+  return x.code->rarely(!(x > kFar), {value}, [&] { return std::vector<V>{exp(x)}; })[0];
+}
+
 // A series about a place in each quarter of a binade that counts: registers hold what all quarters have.
 struct Quarters {
   static constexpr int kCount = LaneCode::held_entries(LaneType::f32), kDegree = 5;
@@ -305,32 +322,11 @@ V erfinv(V y) {
   return y * ratio;
 }
 
-// --- the arc tangent
-
-// From a half to 2 an eighth of a turn and the angle of (x - 1) / (x + 1), beyond a quarter and that of -1 / x.
-V atan(V x) {
-  static const std::vector<double> kTail = fit_odd_tail<dd::atan>(0.25, 4);
-  static const Split quarter = split_constant(dd::kHalfPi), eighth = {quarter.high / 2, quarter.low / 2};
-  const V size = at_most(abs(x), 0x1p60), middle = size > 0.5, far = size > 2;
-  auto choose = [&](auto&& in_far, auto&& in_middle, auto&& near) {
-    return select(far, in_far, select(middle, in_middle, near));
-  };
-  const V more = size + 1, zero = from(x, 0), one = from(x, 1);
-  const V above = choose(from(x, -1), size - 1, size), below = choose(size, more, one);
-  const V below_low = choose(zero, size - (more - 1), zero);
-  const V estimate = x.code->reciprocal_estimate(below), first = above * estimate;
-  auto missing = [&](V t) { return fma(-t, below, above) - t * below_low; };
-  const V t = fma(missing(first), estimate, first), rest = missing(t) * estimate;
-  const V base = choose(from(x, quarter.high), from(x, eighth.high), zero);
-  const V base_low = choose(from(x, quarter.low), from(x, eighth.low), zero);
-  const V some = for_powers(t), square = some * some, sum = base + t, lost = t - (sum - base);
-  return copysign(sum + fma(some * square, polynomial(square, kTail), (lost + base_low) + rest), x);
-}
-
 }  // namespace
 
 void add_fused(Spellings& t) {
   t.push_back({.name = "exp", .fused_f32 = spell<exp>});
+  t.push_back({.name = "sigmoid", .fused_f32 = spell<sigmoid>});
   t.push_back({.name = "tanh", .fused_f32 = spell<tanh>});
   t.push_back({.name = "sinh", .fused_f32 = spell<hyperbolic<true>>});
   t.push_back({.name = "cosh", .fused_f32 = spell<hyperbolic<false>>});
@@ -343,7 +339,6 @@ void add_fused(Spellings& t) {
   t.push_back({.name = "log10", .fused_f32 = spell<log10>});
   t.push_back({.name = "logaddexp", .fused_f32 = spell<logaddexp<false>>});
   t.push_back({.name = "logaddexp2", .fused_f32 = spell<logaddexp<true>>});
-  t.push_back({.name = "atan", .fused_f32 = spell<atan>});
 }
 
 }  // namespace lenz::native

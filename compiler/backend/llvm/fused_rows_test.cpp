@@ -16,8 +16,8 @@
 namespace lenz::native {
 namespace {
 
-constexpr std::string_view kRows[] = {"exp", "expm1", "tanh", "erfc",  "erfinv", "log",  "log2", "log10",
-                                      "sin", "cos",   "tan",  "atanh", "asinh",  "atan", "asin", "acos"};
+constexpr std::string_view kRows[] = {"exp", "expm1", "tanh",  "erfc",  "erfinv", "log",  "log2", "log10",  "sin",
+                                      "cos", "tan",   "atanh", "asinh", "atan",   "asin", "acos", "sigmoid"};
 
 TEST(FusedRows, NothingIsWidened) {
   for (const CpuTarget& target : targets()) {
@@ -42,7 +42,7 @@ TEST(FusedRows, EveryWidthGivesTheSameBits) {
   std::vector<uint8_t> raised(kCount);
   for (const CpuTarget& target : {find_target("avx512")}) {
     if (!target.runs_here) continue;
-    for (std::string_view name : {"tanh", "erfc", "expm1", "tan", "atanh", "asinh", "asin"}) {
+    for (std::string_view name : {"tanh", "sigmoid", "erfc", "expm1", "tan", "atanh", "asinh", "asin"}) {
       auto run = [&](int lanes) {
         const RowKernel kernel(*find_scalar(name), Dtype::f32, Dtype::f32, target, lanes);
         std::vector<float> out(kCount);
@@ -77,6 +77,8 @@ TEST(FusedRows, WorstInputs) {
       {"expm1", 0x1.647022p-2F, std::expm1(double{0x1.647022p-2F})},
       {"exp", -0x1.f2f782p+3F, std::exp(double{-0x1.f2f782p+3F})},
       {"erfc", 0x1.af0b5ep+2F, std::erfc(double{0x1.af0b5ep+2F})},
+      {"sigmoid", 0x1.3414eep+2F, 1 / (1 + std::exp(-double{0x1.3414eep+2F}))},
+      {"atan", 0x1.fdb95cp-2F, std::atan(double{0x1.fdb95cp-2F})},
   };
   for (const CpuTarget& target : targets()) {
     if (!target.fma || !target.runs_here) continue;
@@ -91,6 +93,39 @@ TEST(FusedRows, WorstInputs) {
       kernel.run(from, to, raised, 8);
       const double place = std::ldexp(1.0, std::ilogb(right) - 23);
       EXPECT_LE(std::fabs(out[0] - right), row.accuracy.ulps * place) << name << " on " << target.name;
+    }
+  }
+}
+
+// Of two operands: beside the sizes from which on doubles take over, each of a vector by itself, and furthest off.
+TEST(FusedRows, AnglesOfNumbersOfEverySize) {
+  std::vector<float> sizes{0, 0x1p-149F,       0x1p-126F, 0x1p-61F, 0x1.000002p-60F,  0x1p-60F, 1, 0x1.ffffe4p-2F,
+                           3, 0x1.fffffep+39F, 0x1p40F,   0x1p100F, 0x1.fffffep+127F, INFINITY};
+  std::vector<float> y{-0x1.a6842ep+8F, -0x1.9fd3f2p+32F}, x{0x1.a6b75ap+9F, 0x1.a01c6p+33F};
+  for (const float up : sizes)
+    for (const float across : sizes)
+      for (const float sign : {1.0F, -1.0F}) {
+        y.push_back(sign * up), x.push_back(across);
+        y.push_back(up), x.push_back(sign * -across);
+      }
+  const auto count = std::ssize(y);
+  y.resize(y.size() + 64), x.resize(y.size());
+  const ScalarRow& row = *find_scalar("atan2");
+  for (const CpuTarget& target : targets()) {
+    if (!target.runs_here) continue;
+    for (const int lanes : {1, target.lanes(sizeof(float))}) {
+      std::vector<float> out(y.size());
+      std::vector<uint8_t> raised(y.size());
+      const void* from[] = {y.data(), x.data()};
+      void* to[] = {out.data()};
+      RowKernel(row, Dtype::f32, Dtype::f32, target, lanes).run(from, to, raised.data(), count);
+      for (int64_t i = 0; i < count; ++i) {
+        const auto k = static_cast<size_t>(i);
+        const double right = std::atan2(double{y[k]}, double{x[k]});
+        const double place = std::ldexp(1.0, std::max(right == 0 ? -126 : std::ilogb(right), -126) - 23);
+        EXPECT_LE(std::fabs(out[k] - right), row.accuracy.ulps * place) << y[k] << ", " << x[k] << target.name;
+        EXPECT_EQ(std::signbit(out[k]), std::signbit(right)) << y[k] << ", " << x[k] << target.name;
+      }
     }
   }
 }

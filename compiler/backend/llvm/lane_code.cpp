@@ -375,6 +375,32 @@ V LaneCode::estimate(V x, bool of_root) {
   return make(e.CreateShuffleVector(made.value, back), x.type);
 }
 
+bool LaneCode::asks_for_nan(V condition, V x) const {
+  const auto* compared = llvm::dyn_cast<llvm::FCmpInst>(condition.value);
+  return compared != nullptr && compared->getPredicate() == llvm::CmpInst::FCMP_UNO &&
+         compared->getOperand(0) == x.value && compared->getOperand(1) == x.value;
+}
+V LaneCode::zero_for_nan(V x) {
+  if (!fills_registers(x.type)) return select(compare(Compare::unordered, x, x), real(x.type, 0), x);
+  const bool f32 = x.type == LaneType::f32;
+  const int step = 512 / bits_of(x.type);
+  const auto id =
+      f32 ? llvm::Intrinsic::x86_avx512_mask_fixupimm_ps_512 : llvm::Intrinsic::x86_avx512_mask_fixupimm_pd_512;
+  constexpr int64_t kZeroForNan =
+      0x88;  // four bits a class of numbers: of both kinds of NaN 0, of others what they are
+  const auto classes = static_cast<unsigned>(step);
+  llvm::IRBuilderBase& e = *builder_;
+  llvm::Value* table =
+      e.CreateVectorSplat(classes, f32 ? static_cast<llvm::Value*>(e.getInt32(kZeroForNan)) : e.getInt64(kZeroForNan));
+  llvm::Value* mask = f32 ? static_cast<llvm::Value*>(e.getInt16(0xffff)) : e.getInt8(0xff);
+  constexpr int kCurrentRounding = 4;
+  return in_pieces(step, [&](int first) {
+    llvm::Value* part = slice(x, first, step).value;
+    return make(e.CreateIntrinsic(id, {}, {part, part, table, e.getInt32(0), mask, e.getInt32(kCurrentRounding)}),
+                x.type);
+  });
+}
+
 V LaneCode::scale(V x, V n) {
   if (fills_registers(x.type)) {
     const int step = 512 / bits_of(x.type);

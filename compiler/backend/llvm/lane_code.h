@@ -97,6 +97,10 @@ class LaneCode {
   }
   // The number that a float is in every lane, where that is known as code is emitted.
   std::optional<double> known(V x) const;
+  bool asks_for_nan(V condition, V x) const;  // whether it says of each lane that x is a NaN
+  // Each NaN as 0. Whole registers take one instruction: of what comes from memory as soon as it is there, more of it
+  // is waited for at a time.
+  V zero_for_nan(V x);
   // Of several lanes: whether all are one scalar.
   bool same_in_all(V x) const;
   V truth(bool value) { return integer(LaneType::i1, value ? 1 : 0); }

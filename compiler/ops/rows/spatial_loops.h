@@ -87,23 +87,42 @@ inline constexpr std::string_view kAvgPoolBackwardLoops =
 #undef LENZ_COUNTED
 #undef LENZ_QUOTIENT
 
-// The window of each of $outs places over $ins: from $start to before $end, $most elements at the most.
-#define LENZ_ADAPTIVE_MOST(ins, outs) "$most = " ins " // " outs " + 2 * min(" ins " % " outs ", 1) "
+// The window of each of $outs places over $ins: from $start to before $end, $most elements at the most. Where what the
+// division leaves divides $outs, windows begin so near to places of whole steps that none reaches over two of them.
+#define LENZ_ADAPTIVE_MOST(ins, outs) \
+  "$left = " ins " % " outs " $most = " ins " // " outs " + min($left, 1) + min(" outs " % max($left, 1), 1) "
 #define LENZ_ADAPTIVE(o, ins, outs)   \
   "$start = " o " * " ins " // " outs \
   " "                                 \
   "$end = min(((" o " + 1) * " ins " + " outs " - 1) // " outs ", " ins ") "
-#define LENZ_ADAPTIVE_AVG(n) \
-  LENZ_SPATIAL(n, "%self")   \
-  "$outs = max(spread($output_size, $n), 1) "                                                   \
-  "$a = accumulates(dtype(%out)) " LENZ_ADAPTIVE_MOST("$sizes", "$outs")                        \
-  "for $i in shape(%out), reduce $k in $most as pooling { "                                     \
-  LENZ_ADAPTIVE("drop($i, $lead)", "$sizes", "$outs")                                           \
-  "  $at = $start + $k "                                                                        \
-  "  s = reduce sum(masked(within($at, $end), to(%self[first($i, $lead), $at], $a), 0)) "       \
-  "  %out[$i] = s / to(product($end - $start), $a) }"
-inline constexpr std::string_view kAdaptiveAvgPool3dLoops = LENZ_ADAPTIVE_AVG("3");
-#undef LENZ_ADAPTIVE_AVG
+// Of windows of several rows the rows are added up first, as they lie in memory: then each element is read as often as
+// its row is, and only sums lie in windows along rows.
+inline constexpr std::string_view kAdaptiveAvgPool3dLoops =
+    LENZ_SPATIAL("3", "%self")
+    "$outs = max(spread($output_size, $n), 1) "
+    "$a = accumulates(dtype(%out)) "
+    LENZ_ADAPTIVE_MOST("$sizes", "$outs")
+    "$few = 9 "  // elements of a window, which are as soon read one by one
+    "if product(first($most, 2)) == 1 or at($most, 2) == 1 or at($outs, 2) == 1 or product($most) <= $few { "
+    "  for $i in shape(%out), reduce $k in $most as pooling { "
+    LENZ_ADAPTIVE("drop($i, $lead)", "$sizes", "$outs")
+    "    $at = $start + $k "
+    "    s = reduce sum(masked(within($at, $end), to(%self[first($i, $lead), $at], $a), 0)) "
+    "    %out[$i] = s / to(product($end - $start), $a) } "
+    "} else { "
+    "  %rows = temporary($a, concat(first(shape(%out), $lead + 2), drop($sizes, 2))) "
+    "  for $i in shape(%rows), reduce $k in first($most, 2) as pooling { "
+    LENZ_ADAPTIVE("first(drop($i, $lead), 2)", "first($sizes, 2)", "first($outs, 2)")
+    "    $at = $start + $k "
+    "    s = reduce sum(masked(within($at, $end), to(%self[first($i, $lead), $at, drop($i, $lead + 2)], $a), 0)) "
+    "    %rows[$i] = s } "
+    "  for $i in shape(%out), reduce $k in drop($most, 2) as pooling { "
+    LENZ_ADAPTIVE("drop($i, $lead)", "$sizes", "$outs")
+    "    $at = drop($start, 2) + $k "
+    "    s = reduce sum(masked(within($at, drop($end, 2)), %rows[first($i, $lead + 2), $at], 0)) "
+    "    $counts = $end - $start "
+    "    %out[$i] = s / (to(product(first($counts, 2)), $a) * to(product(drop($counts, 2)), $a)) } "
+    "}";
 
 #define LENZ_ADAPTIVE_MAX(n) \
   LENZ_SPATIAL(n, "%self")   \
@@ -135,7 +154,9 @@ inline constexpr std::string_view kAdaptiveAvgPoolBackwardLoops =
 
 // --- windows as columns
 
-// Where a window takes neighbours, those that hold an element are as many steps apart: others are not looked at.
+// Of a window's elements those that may be this one are $by apart, from where the element's place, times what $dilation
+// is the inverse of, leaves off: others are not looked at. $common divides steps and dilation, and so the place, or
+// none is.
 inline constexpr std::string_view kCol2imLoops = LENZ_SPATIAL("2", "%out")
     R"(
     $kernel = spread($kernel_size, 2)
@@ -144,17 +165,23 @@ inline constexpr std::string_view kCol2imLoops = LENZ_SPATIAL("2", "%out")
     $stride = spread($stride, 2)
     $windows = ($sizes + 2 * $padding - $dilation * ($kernel - 1) - 1) // $stride + 1
     $a = accumulates(dtype(%out))
-    if product($dilation) == 1 { $by = $stride } else { $by = list(2, 1) }
+    $common = list(2, 1)
+    $inverse = list(2, 0)
+    each $n in range(0, 2) {
+      each $d in range(1, at($stride, $n) + 1) {
+        if at($stride, $n) % $d == 0 and at($dilation, $n) % $d == 0 { $common = replaced($common, $n, $d) }
+      }
+      $steps = at($stride, $n) // at($common, $n)
+      each $d in range(1, $steps) {
+        if $d * (at($dilation, $n) // at($common, $n)) % $steps == 1 { $inverse = replaced($inverse, $n, $d) }
+      }
+    }
+    $by = $stride // $common
     for $i in shape(%out), reduce $k in ($kernel + $by - 1) // $by {
       $to = drop($i, $lead) + $padding
-      $place = $to % $by + $k * $by
-      if product($dilation) == 1 {
-        $w = $to // $stride - $k
-        $meets = within($place, $kernel)
-      } else {
-        $w = ($to - $place * $dilation) // $stride
-        $meets = divides($to - $place * $dilation, $stride)
-      }
+      $place = $to // $common * $inverse % $by + $k * $by
+      $meets = divides($to, $common) and within($place, $kernel)
+      if product($dilation) == 1 { $w = $to // $stride - $k } else { $w = ($to - $place * $dilation) // $stride }
       $row = at($i, $lead - 1) * product($kernel) + raveled($place, $kernel)
       $at = concat(first($i, $lead - 1), [$row, raveled($w, $windows)])
       x = masked($meets and within($w, $windows), to(%self[$at], $a), 0)
