@@ -35,7 +35,7 @@ bool lies_as(const Type& type, const Seen& seen, const SymValues& sizes) {
 
 // A sub-graph's symbols are its own: they are read off what it is called with. Its results are tensors of their own.
 Values call_graph(const StructuralCall& call, const Graph& sub, const Values& given) {
-  // What is only read lies as the sub-graph declares: its views count on it.
+  // What is only read lies as the sub-graph declares: its views count on it, and on memory that holds what they show.
   Values inputs = given;
   NodeMachine& machine = call.runner.machine();
   for (size_t i = 0; i < inputs.size(); ++i) {
@@ -47,7 +47,9 @@ Values call_graph(const StructuralCall& call, const Graph& sub, const Values& gi
     if (machine.widens()) seen.dtype = formal.dtype;  // what is wider has the type's sizes too
     Binding sizes;
     if (!sizes.match_sizes(formal, seen)) continue;  // an iteration before resized it: whoever runs the graph says so
-    if (!lies_as(formal, seen, sizes.lookup())) inputs[i] = machine.placed(inputs[i], formal, sizes.lookup());
+    const Lazy lazy = lazy_of(inputs[i]);
+    if (lazy.conjugate || lazy.negate || !lies_as(formal, seen, sizes.lookup()))
+      inputs[i] = machine.placed(inputs[i], formal, sizes.lookup());
   }
   Values outputs = call.runner.run_graph(sub, inputs, {});
   std::vector<const void*> known;

@@ -299,11 +299,15 @@ std::string wrong_kind(const Graph& graph, const Param& param, const Arg& given)
 
 namespace {
 // A value that is none says no more than the literal does; where a parameter may be none, the literal stands for it.
-// One integer stands for a list of them, as a value too.
+// One integer stands for a list of as many as the schema says, as a value too.
 Arg said_of(const Graph& graph, const Arg& given, const ParamType& type) {
   const bool integers = type.kind == ParamKind::integer || type.kind == ParamKind::sym_int;
-  if (integers && type.list_size > 0 && given.is_value() && graph.type(given.value()).kind == TypeKind::sym_int)
-    return graph.context().args({&given, 1});
+  if (integers && type.list && type.list_size > 0) {
+    const auto times = static_cast<size_t>(type.list_size);
+    if (given.kind == ArgKind::integer) return graph.context().dims(DimVec(times, given.dim()));
+    if (given.is_value() && graph.type(given.value()).kind == TypeKind::sym_int)
+      return graph.context().args(SmallVec<Arg, 8>(times, given));
+  }
   auto is_none = [&](const Arg& a) { return a.is_value() && graph.type(a.value()).kind == TypeKind::none; };
   if (is_none(given) && type.optional) return Arg::none();
   if (given.kind != ArgKind::arg_list || !type.element_optional) return given;

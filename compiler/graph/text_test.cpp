@@ -119,6 +119,30 @@ TEST(Text, Constants) {
       "}\n");
 }
 
+// As for PyTorch's users, where the schema says how long the list is.
+TEST(Text, OneIntegerStandsForAListOfFixedLength) {
+  auto body = [](std::string_view inputs, std::string_view call) {
+    return print(
+        *parse_graph("graph @g(" + std::string(inputs) + ") { %y = " + std::string(call) + " return %y }", op_table()));
+  };
+  constexpr std::string_view kPlane = "%x: f32[1, 3, 9, 9], %w: f32[4, 3, 3, 3], %n: int 2";
+  EXPECT_THAT(body(kPlane, "aten.conv2d(%x, %w, stride=2)"), testing::HasSubstr("aten.conv2d(%x, %w, stride=[2, 2])"));
+  EXPECT_THAT(body(kPlane, "aten.conv2d(%x, %w, stride=%n)"),
+              testing::HasSubstr("aten.conv2d(%x, %w, stride=[%n, %n])"));
+  EXPECT_THAT(body(kPlane, "aten.adaptive_avg_pool2d(%x, 3)"),
+              testing::HasSubstr("aten.adaptive_avg_pool2d(%x, [3, 3])"));
+  EXPECT_THAT(body(kPlane, "aten.upsample_nearest2d(%x, 18)"),
+              testing::HasSubstr("aten.upsample_nearest2d(%x, [18, 18])"));
+  EXPECT_THAT(body("%x: f32[1, 3, 9], %w: f32[4, 3, 3]", "aten.conv1d(%x, %w, padding=1)"),
+              testing::HasSubstr("aten.conv1d(%x, %w, padding=[1])"));
+  EXPECT_THAT(body("%x: f32[1, 3, 9, 9, 9], %w: f32[4, 3, 3, 3, 3]", "aten.conv3d(%x, %w, dilation=2)"),
+              testing::HasSubstr("dilation=[2, 2, 2]"));
+  EXPECT_THAT(body("%x: f32[1, 3, 9, 9], %w: f32[3, 4, 3, 3]", "aten.conv_transpose2d(%x, %w, stride=2)"),
+              testing::HasSubstr("stride=[2, 2]"));
+  // How long a padding is, no schema says.
+  EXPECT_THROW(body(kPlane, "aten.pad(%x, 1)"), UserError);
+}
+
 // A value that is none is none where a parameter may be; one integer stands for a list of them as a value too.
 TEST(Text, ValuesThatStandForLiterals) {
   auto ops = [](std::string_view body) { return print(*parse_graph(body, op_table())); };

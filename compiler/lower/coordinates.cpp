@@ -29,20 +29,27 @@ std::vector<Axis> collapsed(const Facts& facts, const TensorType& type) {
   return axes;
 }
 
-// The dims of several elements, outermost first, of a tensor that is proved to have neither gaps nor overlap.
-std::optional<std::vector<size_t>> dense_order(const loops::Program& program, const TensorType& type) {
+// The dims of several elements, outermost first, and how far apart the innermost ones' elements lie, of a tensor that
+// is proved to have no overlap, and no gaps but that one between all elements.
+struct EvenOrder {
+  std::vector<size_t> dims;
+  Dim step = 1;
+};
+std::optional<EvenOrder> even_order(const loops::Program& program, const TensorType& type) {
   std::vector<size_t> order(type.rank());
   std::iota(order.begin(), order.end(), 0);
   const Facts& facts = program.assumptions.known();
   std::erase_if(order, [&](size_t d) { return same(program, type.sizes[d], 1); });
   std::ranges::stable_sort(order,
                            [&](size_t a, size_t b) { return facts.proves(lt(type.strides[b], type.strides[a])); });
-  Dim expected = 1;
+  const Dim step = order.empty() ? Dim(1) : type.strides[order.back()];
+  if (!facts.proves(ge(step, 1))) return std::nullopt;
+  Dim expected = step;
   for (size_t k = order.size(); k-- > 0;) {
     if (!same(program, type.strides[order[k]], expected)) return std::nullopt;
     expected *= type.sizes[order[k]];
   }
-  return order;
+  return EvenOrder{std::move(order), step};
 }
 }  // namespace
 
@@ -109,14 +116,22 @@ bool lies_as(const loops::Program& program, const TensorType& a, const TensorTyp
   });
 }
 
-bool is_dense(const loops::Program& program, const TensorType& type) { return dense_order(program, type).has_value(); }
+bool is_dense(const loops::Program& program, const TensorType& type) {
+  const auto order = even_order(program, type);
+  return order && same(program, order->step, 1);
+}
+
+std::optional<Dim> even_step(const loops::Program& program, const TensorType& type) {
+  const auto order = even_order(program, type);
+  return order ? std::optional(order->step) : std::nullopt;
+}
 
 DimVec storage_coordinates(loops::Program& program, const TensorType& type, Dim element) {
-  const auto order = dense_order(program, type);
+  const auto order = even_order(program, type);
   if (!order) throw Unsupported("a tensor with gaps or overlap, looked at through its memory");
   DimVec out(type.rank(), Dim(0));
-  for (size_t k = 0; k < order->size(); ++k) {
-    const size_t d = (*order)[k];
+  for (size_t k = 0; k < order->dims.size(); ++k) {
+    const size_t d = order->dims[k];
     Dim quotient = floor_div(element, type.strides[d]);
     // Of sizes that nobody knows yet no proof will say that the outermost quotient stays below its own.
     bool certain = k == 0 && type.sizes[d].is_constant();

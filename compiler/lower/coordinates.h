@@ -24,8 +24,12 @@ bool lies_as(const loops::Program& program, const TensorType& a, const TensorTyp
 // Whether a tensor is proved to have neither gaps nor overlap.
 bool is_dense(const loops::Program& program, const TensorType& type);
 
-// The coordinates of the element that lies so many elements behind the first in memory, of a tensor without gaps or
-// overlap. Unsupported where that is not proved.
+// How many places lie between one element and the next in memory, of a tensor whose elements neither overlap nor have
+// other gaps than these: 1 of a dense one. None where that is not proved.
+std::optional<Dim> even_step(const loops::Program& program, const TensorType& type);
+
+// The coordinates of the element that lies so many places behind the first in memory, of a tensor that has an even
+// step; of a place between elements, the one before. Unsupported where that is not proved.
 DimVec storage_coordinates(loops::Program& program, const TensorType& type, Dim element);
 
 }  // namespace lenz::lower

@@ -71,16 +71,24 @@ Item overlaps(TextRunner& in, Items a) {
   if (meet) program.buffers[in.buffer(a[0])].placed = true;
   return Item::of(Arg::of_bool(meet));
 }
-// Whether a part of a tensor's memory may name one place twice, or is known to leave the tensor's elements.
+Item step(TextRunner& in, Items a) {
+  const std::optional<Dim> even = even_step(in.lowering().program, in.type(a[0]));
+  if (!even) throw Unsupported("a tensor with gaps or overlap, looked at through its memory");
+  return Item::of(Arg::of_dim(*even));
+}
+// Whether a part of a tensor's memory may name one place twice, or is known to leave the tensor's elements; whether
+// there are odd gaps between these.
 Item strays(TextRunner& in, Items a) {
   const TensorType& t = in.type(a[0]);
   const DimVec sizes = in.dims(a[1]), strides = in.dims(a[2]);
+  const std::optional<Dim> step = even_step(in.lowering().program, t);
+  if (!step) return Item::of(Arg::of_bool(true));
   const Dim first = in.dim(a[3]) - t.offset;
-  Dim last = first, elements = 1;
+  Dim last = first, places = *step;
   for (size_t d = 0; d < sizes.size(); ++d) last += strides[d] * (sizes[d] - 1);
-  for (Dim size : t.sizes) elements *= size;
+  for (Dim size : t.sizes) places *= size;
   const Facts& facts = in.lowering().program.assumptions.known();
-  const bool leaves = facts.proves(lt(first, 0)) || facts.proves(le(elements, last));
+  const bool leaves = facts.proves(lt(first, 0)) || facts.proves(le(places, last));
   const bool none = std::ranges::any_of(sizes, [&](Dim size) { return facts.proves(eq(size, 0)); });
   return Item::of(Arg::of_bool((leaves && !none) || may_meet(facts, sizes, strides)));
 }
@@ -213,7 +221,7 @@ Item extreme(TextRunner& in, Items a) {
 Item raveled(TextRunner& in, Items a) {
   return Item::of(Arg::of_dim(raveled_coordinate(in.dims(a[0]), in.dims(a[1]))));
 }
-// The coordinates at which an element of a dense tensor lies, counted in memory from its first.
+// The coordinates at which an element of a tensor without odd gaps lies, counted in memory from its first.
 Item at_storage(TextRunner& in, Items a) {
   return in.list(storage_coordinates(in.lowering().program, in.type(a[0]), in.dim(a[1])));
 }
@@ -352,6 +360,7 @@ constexpr Row kRows[] = {
     {"item_size", 1, item_bytes},
     {"bits_dtype", 1, bits_dtype},
     {"overlaps", 1, overlaps},
+    {"step", 1, step},
     {"strays", 4, strays},
     {"results", 0, results},
     {"result", 1, result},

@@ -256,15 +256,18 @@ FineValues evaluated_finely(const ScalarRow& row, Dtype compute, Dtype result, s
   const bool wide = compute == Dtype::f64 && result == Dtype::f64 && (rounded || rough);
   const bool narrow = is_reduced_float(compute) && is_reduced_float(result) && two;
   if (!(wide || narrow) || !row.eval.dds || row.has(traits::costly) || value.numel() > kManyInDetail ||
-      value.scalar_type() != at::kDouble || !all_finite(value))
+      value.scalar_type() != at::kDouble || (!rough && !all_finite(value)))
     return {};
   std::vector<Laid> laid;
   for (size_t i = 0; i < operands.size(); ++i)
     laid.push_back(lay(operands[i], value.sizes(), kind_of(operand_dtype(row, compute, static_cast<int>(i)))));
-  const at::Tensor made = rough ? at::empty(value.sizes(), at::kDouble) : in_order(value);
+  // A function's poles, and what it makes of infinities, stay eager's beside what has a number.
+  const at::Tensor given = in_order(value), made = rough ? given.clone() : given;
   FineValues fine{at::empty(value.sizes(), at::kDouble), two ? 0 : kUnsure};
   auto *to = made.mutable_data_ptr<double>(), *rest = fine.rest.mutable_data_ptr<double>();
   for (int64_t i = 0; i < made.numel(); ++i) {
+    rest[i] = 0;
+    if (!std::isfinite(to[i])) continue;
     ScalarValue at[3];
     for (size_t k = 0; k < laid.size(); ++k) {
       at[k] = laid[k].elements.at(i);
@@ -273,8 +276,8 @@ FineValues evaluated_finely(const ScalarRow& row, Dtype compute, Dtype result, s
     const DoubleDouble exact = row.eval.dds({compute, result}, at).double_double();
     if (rough) to[i] = static_cast<double>(exact);
     rest[i] = (exact.hi - to[i]) + exact.lo;
+    if (!std::isfinite(to[i]) || !std::isfinite(rest[i])) return {};
   }
-  if (!all_finite(made) || !all_finite(fine.rest)) return {};
   if (rough) value.copy_(made);
   return fine;
 }

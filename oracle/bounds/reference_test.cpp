@@ -580,5 +580,15 @@ TEST(Bounds, AnExternIsTheSameKernelWhoeverCallsIt) {
   EXPECT_TRUE(std::isinf(j.errors(1)[0])) << "of what is uncertain nothing is known";
   EXPECT_FALSE(j.verdict().mismatch);
 }
+
+// What eager loses beside a pole of its formula is no reference, also where another element is an infinity or none.
+TEST(Bounds, FunctionsOfFloat64AreBetterThanEagersBesideInfinities) {
+  constexpr double kInfinite = std::numeric_limits<double>::infinity(), kNan = std::numeric_limits<double>::quiet_NaN();
+  Judged j("graph @g(%x: f64[4]) { %y = aten.digamma(%x) return %y }", {{-13111.888583131904, kInfinite, 0.0, kNan}});
+  EXPECT_EQ(j.values()[0], 0.8755871954561663);
+  EXPECT_LT(j.errors()[0], 5e-15);
+  EXPECT_EQ(j.values()[1], kInfinite);
+}
+
 }  // namespace
 }  // namespace lenz::oracle

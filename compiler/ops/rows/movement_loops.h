@@ -119,14 +119,17 @@ inline constexpr std::string_view kDiagonalScatterLoops = LENZ_APART LENZ_DIAGON
     inside = $k >= 0 and $k == at($i, $b) - $along
     %out[$i] = masked(inside, to(%src[concat(without($i, [$a, $b]), [$k])], dtype(%out)), %self[$i])
   })";
-// In the memory of the result, which lies as the operand does but where eager copies that first.
+// In the memory of the result, which lies as the operand does but where eager copies that first. What is written between
+// its elements nobody sees.
 inline constexpr std::string_view kAsStridedScatterLoops = LENZ_IN_STORAGE("%out") R"(
   if strays(%out, $size, $stride, $from + offset(%out)) { extern() }
   %out[$i] = %self[$i]
   for $i in shape(%src) {
     $at = $from
     each $s, $k in $stride { $at = $at + at($i, $k) * $s }
-    %out[at_storage(%out, $at)] put= %src[$i]
+    if step(%out) == 1 { %out[at_storage(%out, $at)] put= %src[$i] } else {
+      when divides([$at], [step(%out)]) { %out[at_storage(%out, $at)] put= %src[$i] }
+    }
   })";
 inline constexpr std::string_view kUnfoldBackwardLoops = R"(
   %t = temporary(accumulates(dtype(%out)), shape(%out))

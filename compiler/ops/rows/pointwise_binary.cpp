@@ -366,16 +366,20 @@ void integer_rows(RowSink& t) {
   row.raises = "floats, complex; bool with bool";
   three("bitwise_left_shift", "Tensor_Scalar");
   three("bitwise_right_shift", "Tensor_Scalar");
-  t.rows("{}(Tensor self, Tensor other) -> Tensor", "gcd lcm",
-         {.variants = both("out"),
-          .traits = elementwise | commutative | core,
-          .infer = rule::same_dtype,
-          .generate = make::binary,
-          .dtypes = kIntegers,
-          .computes = dtypes::integers,
-          .scalar = "{}",
-          .raises = "floats, complex; bool with bool",
-          .exception = rule::kConvertsOnCpu});
+  Row divisor{.variants = both("out"),
+              .traits = elementwise | commutative | core,
+              .infer = rule::same_dtype,
+              .generate = make::binary,
+              .dtypes = kIntegers,
+              .computes = dtypes::integers,
+              .scalar = "{}",
+              .raises = "floats, complex; bool with bool",
+              .exception = rule::kConvertsOnCpu};
+  t.rows("{}(Tensor self, Tensor other) -> Tensor", "gcd", divisor);
+  // Eager divides the first operand by the divisor, and dies where that is the least integer by -1: not of the second.
+  Row multiple = divisor;
+  multiple.traits = elementwise | core;
+  t.rows("{}(Tensor self, Tensor other) -> Tensor", "lcm", multiple);
 }
 }  // namespace
 

@@ -309,21 +309,25 @@ void moments(RowSink& t) {
           meaning(definition, last));
     four(std::string(name) + ".correction");
   };
+  // Eager takes what is left of the count where that is above zero, which no NaN is, and else zero; and of complex
+  // numbers each part's variance: an infinite one and one of nothing by nothing are none together.
   corrected("var", wide, R"(
     if given($correction) { $c = $correction } else { $c = 1 }
+    if is_complex(%self) {
+      %re = aten.var.correction(aten.real(%self), $dim, correction=$c, keepdim=$keepdim)
+      return aten.add(%re, aten.var.correction(aten.imag(%self), $dim, correction=$c, keepdim=$keepdim))
+    }
     %apart = aten.sub(%self, aten.mean.dim(%self, $dim, true))
-    if is_complex(%apart) {
-      %re = aten.real(%apart)
-      %im = aten.imag(%apart)
-      %square = aten.add(aten.mul(%re, %re), aten.mul(%im, %im))
-    } else { %square = aten.mul(%apart, %apart) }
-    %sum = aten.sum.dim_IntList(%square, $dim, $keepdim)
+    %sum = aten.sum.dim_IntList(aten.mul(%apart, %apart), $dim, $keepdim)
     if ($c < 0 or not is_open(count(%self, $dim))) and count(%self, $dim) == 0 { return aten.full_like(%sum, nan) }
     if $c >= 1 and not is_open(count(%self, $dim)) and count(%self, $dim) == 1 { return aten.full_like(%sum, nan) }
-    if is_constant(count(%self, $dim)) or $c == $c // 1 { return aten.div(%sum, max(count(%self, $dim) - $c, 0)) }
+    if $c != $c { return aten.div(%sum, 0) }
+    if is_constant(count(%self, $dim)) or (fits($c, i32) and $c == $c // 1) {
+      return aten.div(%sum, max(count(%self, $dim) - $c, 0))
+    }
     $d = compute_dtype(%sum)
-    %n = aten.clamp_min(aten.sub(aten.full([], count(%self, $dim), dtype=$d, device=device(%self)), $c), 0)
-    return aten._to_copy(aten.div(aten._to_copy(%sum, dtype=$d), %n), dtype=dtype(%sum)))");
+    %n = aten.clamp_min(aten.sub(aten.full([], count(%self, $dim), dtype=f64, device=device(%self)), $c), 0)
+    return aten._to_copy(aten.div(aten._to_copy(%sum, dtype=$d), aten._to_copy(%n, dtype=$d)), dtype=dtype(%sum)))");
   corrected("std", wide,
             "return aten.sqrt(aten.var.correction(%self, $dim, correction=$correction, keepdim=$keepdim))");
   constexpr std::string_view kMean = ", aten.mean.dim(%self, $dim, $keepdim)";
