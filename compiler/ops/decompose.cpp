@@ -403,7 +403,7 @@ void write_results(Graph& definition, std::span<Arg> results, std::span<const Dt
   for (size_t i = 0; i < results.size() && i < into.size(); ++i) {
     if (!results[i].is_value() || !definition.type(results[i].value()).is_tensor()) continue;
     const Dtype own = definition.type(results[i].value()).dtype;
-    if (!is_floating(into[i]) || !is_floating(own) || info(into[i]).mantissa_bits >= info(own).mantissa_bits) continue;
+    if (!is_floating(into[i]) || !is_floating(own) || info(into[i]).mantissa_bits == info(own).mantissa_bits) continue;
     const ValueId before = results[i].value();
     const NodeId id = definition.value(before).producer;
     if (id == kNone) continue;

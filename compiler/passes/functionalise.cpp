@@ -460,7 +460,7 @@ class Functionaliser {
     return call(graph_, before, "aten.clone", {&of, 1}, 0, {&dense, 1});  // op name: the copy itself
   }
 
-  // Whether it is a definition whose last step, a sum, writes to what is narrower than the op's own result.
+  // Whether it is a definition whose last step, a sum, writes to what has other numbers than the op's own result.
   bool adds_up_as_written(const Node& node, const OpDef& functional, std::span<const Arg> args) const {
     const bool by_steps = functional.has(Trait::composite) && functional.has(Trait::reduction) &&
                           !functional.wide_steps && functional.schema.find("dtype") < 0;
@@ -468,7 +468,7 @@ class Functionaliser {
     const Dtype written = graph_.type(node.args[args.size()].value()).dtype;
     const auto own = try_infer(graph_, functional, args);
     return own && (*own)[0].type->is_tensor() && is_floating((*own)[0].type->dtype) && is_floating(written) &&
-           info((*own)[0].type->dtype).mantissa_bits > info(written).mantissa_bits;
+           info((*own)[0].type->dtype).mantissa_bits != info(written).mantissa_bits;
   }
 
   // An op that is told no dtype computes in that of the tensor that it writes to; some ask what they ask of that.
