@@ -183,7 +183,7 @@ void margins(RowSink& t) {
     %near = aten.pairwise_distance(%anchor, %positive, $p, $eps)
     %far = aten.pairwise_distance(%anchor, %negative, $p, $eps)
     if $swap { %far = aten.minimum(%far, aten.pairwise_distance(%positive, %negative, $p, $eps)) }
-    %l = aten.clamp_min_(aten.sub(aten.add(%near, $margin), %far), 0))" LENZ_REDUCED;
+    %l = aten.clamp_min(aten.sub(aten.add(%near, $margin), %far), 0))" LENZ_REDUCED;
   t.row(
       "triplet_margin_loss(Tensor anchor, Tensor positive, Tensor negative, float margin=1., float p=2., float "
       "eps=9.9999999999999995e-07, bool swap=False, int reduction=1) -> Tensor",
