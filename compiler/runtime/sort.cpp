@@ -12,6 +12,8 @@
 #include <type_traits>
 #include <vector>
 
+#include "compiler/runtime/sort_by_digits.h"
+
 namespace lenz::runtime {
 
 using loops::Ints;
@@ -20,11 +22,10 @@ using loops::Tensor;
 namespace {
 
 constexpr int64_t kFewOfMany = 8, kBlock = 64;
-constexpr size_t kFewItems = 12;  // so many are in order before a pivot is found
-constexpr int64_t kPieces = 8;    // for each worker: who is late is helped out
-constexpr int64_t kMany = 64;     // items for each of the four bytes that are looked at first: enough for counts
-constexpr int64_t kShort = 160;   // to compare each with each takes less time than to guess wrong which is less
-constexpr int64_t kBeside = 16;   // lines beside each other: what they have in one cache line
+constexpr size_t kFewItems = 12;          // so many are in order before a pivot is found
+constexpr int64_t kPieces = 8;            // for each worker: who is late is helped out
+constexpr int64_t kShort = 160;           // to compare each with each takes less time than to guess wrong which is less
+constexpr int64_t kBeside = 16;           // lines beside each other: what they have in one cache line
 constexpr int64_t kKeysInRoom = 1 << 16;  // of lines that are read at the same time: they stay in the second cache
 
 // Numbers in the order of keys: -0 is 0, NaN is the greatest.
@@ -64,44 +65,6 @@ T load(const std::byte* at) {
   std::memcpy(&made, at, sizeof made);
   return made;
 }
-
-// A key and its position, which decides between equal keys: stable, and the same for every algorithm.
-class WideItem {
- public:
-  using Key = int64_t;
-
-  WideItem() = default;
-  WideItem(Key key, int64_t from) : key_(key), from_(from) {}
-  Key key() const { return key_; }
-  uint64_t bits() const {
-    return static_cast<uint64_t>(key_) ^ uint64_t { 1 } << 63;
-  }  // of equal order
-  int64_t from() const { return from_; }
-  bool operator<(const WideItem& o) const { return key_ != o.key_ ? key_ < o.key_ : from_ < o.from_; }
-
- private:
-  Key key_ = 0;
-  int64_t from_ = 0;
-};
-// The same in half the room: of keys of four bytes and fewer.
-class NarrowItem {
- public:
-  using Key = int32_t;
-  static constexpr int64_t kMost = UINT32_MAX;
-
-  NarrowItem() = default;
-  NarrowItem(Key key, int64_t from)
-      : both_(uint64_t{static_cast<uint32_t>(key) ^ kSign} << 32 | static_cast<uint32_t>(from)) {}
-  static NarrowItem of_bits(uint32_t bits, int64_t from) { return NarrowItem(static_cast<Key>(bits ^ kSign), from); }
-  Key key() const { return static_cast<Key>(bits() ^ kSign); }
-  uint32_t bits() const { return static_cast<uint32_t>(both_ >> 32); }
-  int64_t from() const { return static_cast<uint32_t>(both_); }
-  bool operator<(const NarrowItem& o) const { return both_ < o.both_; }
-
- private:
-  static constexpr uint32_t kSign = uint32_t{1} << 31;
-  uint64_t both_;
-};
 
 // Lines beside each other, by where they begin.
 struct Lines {
@@ -181,127 +144,6 @@ void read_keys(Dtype dtype, const Lines& lines, int64_t* to) {
     case Dtype::f64: return read_keys<double>(lines, to);
     case Dtype::i64: return read_keys<int64_t>(lines, to);
     default: return read_any(dtype, lines, to);
-  }
-}
-
-// The digits of a key, of so many bits each, the lowest first: the bits from some on. A digit that is not there is 0.
-template <int kBits>
-struct Digits {
-  static constexpr int kMost = (32 + kBits - 1) / kBits;
-  using Counts = std::array<uint32_t, size_t{1} << kBits>;
-  std::array<int, kMost> begins{};
-  std::array<uint32_t, kMost> masks{};
-  int count = 0;
-
-  Digits(int first, int bits) : count((bits + kBits - 1) / kBits) {
-    for (int end = first + bits, d = count; d-- > 0; end -= kBits) {
-      begins[static_cast<size_t>(d)] = std::max(first, end - kBits);
-      masks[static_cast<size_t>(d)] = (uint32_t{1} << (end - std::max(first, end - kBits))) - 1;
-    }
-  }
-};
-// Long digits are few walks, of counts that stay in the first cache; short ones are counts that few items are worth.
-constexpr int kLongDigit = 11, kShortDigit = 8;
-constexpr size_t kWorthLongDigits = 2048;
-
-// From the least key to the greatest, of items that item(i) gives in the order of equal ones, by so many bits of
-// theirs: where the sorted ones lie, `to` or the `other`. Roughly: what is left alike in the bits below `rest` is not
-// in order.
-template <int kBits, class ItemAt>
-std::span<NarrowItem> sort_by_digits(const ItemAt& item, int bits, bool roughly, std::span<NarrowItem> to,
-                                     std::span<NarrowItem> other, int& rest) {
-  using Counts = Digits<kBits>::Counts;
-  const size_t count = to.size();
-  const Digits<kBits> digits(0, bits);
-  std::array<Counts, Digits<kBits>::kMost> counts;
-  for (int d = 0; d < digits.count; ++d) counts[static_cast<size_t>(d)].fill(0);
-  auto count_digits = [&](auto n) {
-    const Digits<kBits> own = digits;
-    for (size_t i = 0; i < count; ++i)
-      for (size_t d = 0; d < n; ++d) ++counts[d][item(i).bits() >> own.begins[d] & own.masks[d]];
-  };
-  if (digits.count == 4)
-    count_digits(std::integral_constant<size_t, 4>());
-  else if (digits.count == 3)
-    count_digits(std::integral_constant<size_t, 3>());
-  else if (digits.count == 2)
-    count_digits(std::integral_constant<size_t, 2>());
-  else
-    count_digits(std::integral_constant<size_t, 1>());
-  // Of keys that are drawn evenly fewer digits leave few alike.
-  size_t first = 0;
-  if (const Counts& top = counts.back(); roughly && digits.count == Digits<kBits>::kMost &&
-                                         count < size_t{1} << (digits.count - 1) * kBits &&
-                                         *std::ranges::max_element(top) * (top.size() / 8) < count + top.size())
-    first = 1;
-  rest = digits.begins[first];
-  bool begun = false;
-  for (size_t d = first; d < static_cast<size_t>(digits.count); ++d) {
-    Counts& next = counts[d];
-    const int begins = digits.begins[d];
-    const uint32_t mask = digits.masks[d];
-    const bool alike = next[item(0).bits() >> begins & mask] == count,
-               last = d + 1 == static_cast<size_t>(digits.count);
-    if (alike && (begun || !last)) continue;
-    std::exclusive_scan(next.begin(), next.end(), next.begin(), uint32_t{0});
-    auto put = [&](const NarrowItem& i) { to[next[i.bits() >> begins & mask]++] = i; };
-    if (!begun)
-      for (size_t i = 0; i < count; ++i) put(item(i));
-    else
-      for (const NarrowItem& i : other) put(i);
-    begun = true;
-    std::swap(to, other);
-  }
-  return other;
-}
-
-template <class ItemAt>
-std::span<NarrowItem> sort_many(const ItemAt& item, int bits, bool roughly, std::span<NarrowItem> to,
-                                std::span<NarrowItem> other, int& rest) {
-  return to.size() < kWorthLongDigits ? sort_by_digits<kShortDigit>(item, bits, roughly, to, other, rest)
-                                      : sort_by_digits<kLongDigit>(item, bits, roughly, to, other, rest);
-}
-
-// Long keys, those at some places or all: by the first bits of what they are beyond the least one, so that numbers of
-// both signs are near each other, then what these leave alike by the others.
-void sort_by_heads(std::span<const int64_t> keys, const std::vector<int64_t>* places, std::span<NarrowItem> items,
-                   std::span<NarrowItem> others) {
-  auto bits = [&](int64_t from) { return WideItem(keys[static_cast<size_t>(from)], 0).bits(); };
-  auto all = [&](const auto& place) {
-    uint64_t least = bits(place(0)), greatest = least;
-    for (size_t i = 0; i < items.size(); ++i) {
-      const uint64_t here = bits(place(i));
-      least = std::min(least, here), greatest = std::max(greatest, here);
-    }
-    const int width = static_cast<int>(std::bit_width(greatest - least)), behind = std::max(0, width - 32);
-    auto item = [&](size_t i) {
-      return NarrowItem::of_bits(static_cast<uint32_t>((bits(place(i)) - least) >> behind), place(i));
-    };
-    int rest = 0;
-    const auto made = sort_many(item, std::max(width - behind, 1), behind > 0, others, items, rest);
-    if (made.data() != items.data()) std::ranges::copy(made, items.begin());
-    return std::pair(rest, behind + rest > 0);
-  };
-  const auto [rest, open] =
-      places ? all([&](size_t i) { return (*places)[i]; }) : all([](size_t i) { return static_cast<int64_t>(i); });
-  if (!open) return;
-  auto before = [&](const NarrowItem& a, const NarrowItem& b) {
-    if (a.bits() != b.bits()) return a.bits() < b.bits();
-    const uint64_t x = bits(a.from()), y = bits(b.from());
-    return x != y ? x < y : a.from() < b.from();
-  };
-  for (size_t i = 1; i < items.size(); ++i) {
-    if ((items[i].bits() ^ items[i - 1].bits()) >> rest != 0) continue;
-    const size_t begin = i - 1;
-    while (++i < items.size() && (items[i].bits() ^ items[begin].bits()) >> rest == 0) continue;
-    const std::span<NarrowItem> alike = items.subspan(begin, i - begin);
-    if (alike.size() < kMany * sizeof(uint64_t)) {
-      if (!std::ranges::is_sorted(alike, before)) std::ranges::sort(alike, before);
-    } else {
-      std::vector<int64_t> own;
-      for (const NarrowItem& one : alike) own.push_back(one.from());
-      sort_by_heads(keys, &own, alike, others.subspan(begin, alike.size()));
-    }
   }
 }
 
@@ -454,10 +296,20 @@ void first_in_order(std::span<const typename Item::Key> keys, const Wanted& want
   }
 }
 
+// Of so many keys those at a place are found by digits: their counts are looked through once.
+constexpr size_t kWorthDigits = 4096;
+
 // Its items at places of the order, in the order of the places.
 template <class Item>
 void at_places(std::span<const typename Item::Key> keys, const Wanted& wanted, Room<Item>& room) {
   const auto last = static_cast<size_t>(std::ranges::max(wanted.places));
+  if (keys.size() >= kWorthDigits && keys.size() <= NarrowItem::kMost && (last + 1) * kFewOfMany > keys.size()) {
+    room.others.clear();
+    const auto ends = ends_of([&](size_t i) { return keys[i]; }, keys.size());
+    for (int64_t p : wanted.places) room.others.push_back(item_at(keys, ends, static_cast<size_t>(p), room.items));
+    std::swap(room.items, room.others);
+    return;
+  }
   if ((last + 1) * kFewOfMany <= keys.size()) {
     few_in_order(keys, last + 1, room.items);
   } else {
@@ -535,10 +387,15 @@ void sort_in(const Tensor& keys, Tensor values, Tensor indices, uint32_t dim, bo
       std::memcpy(to + i * step, &place, sizeof place);
     }
   };
+  using Key = typename Item::Key;
+  // Integers of a key's width that lie one behind another are keys as they are.
+  const bool are_keys =
+      std::is_same_v<Key, int64_t> && keys.dtype() == Dtype::i64 && !descending && (step(keys) == 1 || length == 1);
   // One of the lines in the worker's room.
   auto line = [&](const Lines& from, size_t number, const Ints& at, Room<Item>& own) {
-    const std::span keys_of_line =
-        std::span(own.keys).subspan(number * static_cast<size_t>(length), static_cast<size_t>(length));
+    const Key* const begin = are_keys ? reinterpret_cast<const Key*>(from.first[number])
+                                      : own.keys.data() + number * static_cast<size_t>(length);
+    const std::span keys_of_line(begin, static_cast<size_t>(length));
     own.by_heads = false;
     if (places.empty())
       first_in_order<Item>(keys_of_line, wanted, own);
@@ -563,8 +420,10 @@ void sort_in(const Tensor& keys, Tensor values, Tensor indices, uint32_t dim, bo
         at.push_back(lines.coordinates(k));
         from.first.push_back(keys.element(keys.address(at.back())));
       }
-      own.keys.resize(at.size() * static_cast<size_t>(length));
-      read_keys(keys.dtype(), from, own.keys.data());
+      if (!are_keys) {
+        own.keys.resize(at.size() * static_cast<size_t>(length));
+        read_keys(keys.dtype(), from, own.keys.data());
+      }
       for (size_t k = 0; k < at.size(); ++k) line(from, k, at[k], own);
     }
   };

@@ -152,6 +152,34 @@ TEST(Sort, WhatBelongsAtPlacesIsThatOfTheWhole) {
       }
 }
 
+// By digits: of many keys that share their first ones, or all; beside one that is far from the rest.
+TEST(Sort, WhatBelongsAtPlacesOfManyIsThatOfTheWhole) {
+  const auto pool = make_pool(1);
+  constexpr int64_t kLength = 20000;
+  for (const Dtype dtype : {Dtype::f32, Dtype::i64, Dtype::bf16, Dtype::u8})
+    for (const int64_t kinds : {1, 2, 3000, 1 << 20})
+      for (const bool descending : {false, true}) {
+        Tensor keys(dtype, {kLength}), values(dtype, {kLength}), indices(Dtype::i64, {kLength});
+        for (int64_t i = 0; i < kLength; ++i) {
+          const int64_t n = i == 77 ? 100 : i * 104729 % kinds % 100;
+          const double fine = static_cast<double>(i * 104729 % kinds) * 0x1p-10;
+          keys.put(i, dtype == Dtype::i64                ? ScalarValue(i * 104729 % kinds - (int64_t{i == 77} << 40))
+                      : dtype == Dtype::u8               ? ScalarValue(n)
+                      : i % 501 == 3 && kinds == 1 << 20 ? ScalarValue(std::nan(""))
+                                                         : ScalarValue(i == 77 ? 1e30 : fine));
+        }
+        sort_lines(keys, values, indices, 0, descending, *pool);
+        const loops::Ints places{kLength / 2, kLength - 1, kLength / 5, kLength - 2, 3};
+        Tensor some(dtype, {std::ssize(places)}), from(Dtype::i64, {std::ssize(places)});
+        sort_lines(keys, some, from, 0, descending, *pool, places);
+        for (int64_t i = 0; i < std::ssize(places); ++i) {
+          const int64_t place = places[static_cast<size_t>(i)];
+          ASSERT_EQ(from.get(loops::Ints{i}).integer(), indices.get(loops::Ints{place}).integer()) << kinds;
+          ASSERT_EQ(std::memcmp(some.element(i), values.element(place), static_cast<size_t>(some.item_bytes())), 0);
+        }
+      }
+}
+
 // Of pivots that are always bad the library's own selection is called.
 TEST(Sort, WhatBelongsAtAPlaceIsFoundAmongBadPivots) {
   const auto pool = make_pool(1);

@@ -18,6 +18,7 @@ namespace lenz::schedule {
 namespace {
 
 using testing::ContainsRegex;
+using testing::Not;
 
 loops::Program scheduled(const std::string& graph, const Target& target) {
   loops::Program made = schedule(to_loops(*parse_graph(graph, op_table())), target);
@@ -42,6 +43,19 @@ TEST(Columns, HalfOfTheRegistersAreSums) {
   EXPECT_THAT(text("avx512", summed(300, 1024, "%x", "f64")), ContainsRegex("lanes 8 unroll 16, reduce"));
   EXPECT_THAT(text("avx512", summed(300, 1024, "%e")),
               ContainsRegex("lanes 16 unroll 4, reduce"));  // it needs registers
+}
+
+// Rows that are scanned by steps that take long are in lanes, several at a time, though they lie apart; not by short
+// steps, nor few rows.
+TEST(Columns, RowsWhoseStepsTakeLongAreBesideEachOther) {
+  auto text = [&](const std::string& sizes, const std::string& op) {
+    return loops::print(scheduled("graph @g(%x: f32[" + sizes + "]) {\n  %y = aten." + op + "\n  return %y\n}\n",
+                                  cpu_target("avx512", 1)));
+  };
+  EXPECT_THAT(text("63, 63, 63", "logcumsumexp(%x, 2)"), ContainsRegex("lanes 16.*, scan"));
+  EXPECT_THAT(text("3969, 63", "logcumsumexp(%x, 1)"), ContainsRegex("lanes 16.*, scan"));
+  EXPECT_THAT(text("4, 1000", "logcumsumexp(%x, 1)"), Not(ContainsRegex("lanes 16.*, scan")));
+  EXPECT_THAT(text("3969, 63", "cumsum(%x, 1)"), Not(ContainsRegex("lanes 16.*, scan")));
 }
 
 // What is made of a sum needs registers when the sum is done.

@@ -138,7 +138,7 @@ void KernelMaker::add_lanes(Nest& nest) const {
     best = k;
     most = score;
   }
-  if (!best || (scans && most <= 0)) return;
+  if (!best || (scans && most <= 0 && !scans_beside(program_, nest, nest.axes, *best, target_))) return;
   const Dim extent = nest.axes[*best].extent;
   if (extent.is_constant() && extent.constant() < target_.lanes(4)) {  // too few for a vector: others may be better
     double least = lane_cost(program_, nest, nest.axes, *best, target_);

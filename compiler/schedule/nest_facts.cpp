@@ -59,8 +59,8 @@ double cost_of(const loops::Instr& instr) {
     case InstrKind::part: return 0;
     case InstrKind::position: return 1;
     case InstrKind::draw: return 20;
-    case InstrKind::reduce:
-    case InstrKind::scan: return 1;
+    case InstrKind::reduce: return 1;
+    case InstrKind::scan: return instr.combine == loops::Combine::log_sum_exp ? 30 : 1;  // two exponentials
     case InstrKind::scalar:
       // What is not rounded correctly takes a polynomial.
       if (instr.row->accuracy.of(instr.compute) == AccuracyClass::ulps) return 15;

@@ -21,17 +21,21 @@ struct Sorted {
   std::optional<int64_t> read = 0;              // how many of its places, counted from the first; none: nobody knows
   std::optional<DimVec> places{std::in_place};  // which ones; none: they differ from point to point
   bool shown = false;                           // the first of them, as an output
+  loops::SymbolSet known;                       // when it is sorted
 };
 
 class Reads {
  public:
   explicit Reads(loops::Program& program) : program_(program) {
+    loops::SymbolSet known = loops::early_symbols(program);
     for_each_node(program.body, [&](loops::Node& node) {
+      if (const auto* bind = std::get_if<loops::Bind>(&node.is))
+        for_each_symbol(bind->symbol, [&](const SymNode* s) { known.insert(s); });
       const auto* sort = std::get_if<Sort>(&node.is);
       if (sort == nullptr) return;
       for (BufferId id : {sort->values, sort->indices})
         if (id != kNone && program.buffers[id].view_of == kNone && program.buffers[id].type.rank() > 0)
-          sorted_[id].dim = sort->dim;
+          sorted_[id] = {.dim = sort->dim, .known = known};
     });
   }
 
@@ -115,13 +119,12 @@ class Reads {
         for (const loops::Axis& a : nest.axes) space->add_axis(a.symbol, a.extent);
       }
       const Dim place = i.index[found->second.dim];
-      if (!loops::all_in(place, early_)) found->second.places.reset();
+      if (!loops::all_in(place, found->second.known)) found->second.places.reset();
       read(found->second, place, space->range(place));
     }
   }
 
   loops::Program& program_;
-  const loops::SymbolSet early_ = loops::early_symbols(program_);
   std::unordered_map<BufferId, Sorted> sorted_;
 };
 

@@ -127,6 +127,30 @@ TEST(ShortSorts, GiveWhatIsReadAtPlacesOfAnyLength) {
   }
 }
 
+// A place that only the run knows does, if it is known before anything is sorted.
+TEST(ShortSorts, GiveWhatIsReadAtAPlaceThatTheRunTells) {
+  const std::string bind = "  bind u0 = %n\n", sort = "  sort %v, none = %x dim 0 stable\n";
+  for (const bool before : {true, false}) {
+    loops::Program program = loops::parse_program(
+        "loops @g where u0 in -40..39 {\n  input %x: f32[40] placed\n  input %n: i64[] placed\n  temp %v: f32[40]\n"
+        "  temp %y: f32[] placed\n" +
+            (before ? bind + sort : sort + bind) +
+            "  for {\n    %0 = load %v[u0 % 40]\n    store %y[] = %0\n  }\n  return %y\n}\n",
+        op_table());
+    loops::require_valid(program, "the test");
+    shorten_sorts(program);
+    loops::require_valid(program, "the test");
+    EXPECT_EQ(loops::print(program).find("stable at u0 % 40") != std::string::npos, before) << loops::print(program);
+    loops::Tensor x(Dtype::f32, {40}), n(Dtype::i64, loops::Ints{});
+    for (int64_t i = 0; i < x.numel(); ++i) x.put(i, ScalarValue(static_cast<double>(i * 37 % 40)));
+    for (const int64_t place : {0, 17, 39, -1}) {
+      n.put(0, ScalarValue(place));
+      const std::vector<loops::InputValue> inputs{x, n};
+      EXPECT_EQ(loops::interpret(program, inputs).outputs[0].tensor.at(0).real(), place < 0 ? 39 : place);
+    }
+  }
+}
+
 // A place that may not be there is no place of a sort's.
 TEST(ShortSorts, HavePlacesInsideTheKeys) {
   const std::string text =

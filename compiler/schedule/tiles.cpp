@@ -291,6 +291,7 @@ class TileChooser {
       // How far an inner axis goes hangs on where the shared one is: that one stays outside.
       for (const Axis& a : m.axes)
         if (mentions(a.extent, m.axes[shared].symbol)) return false;
+      if (scans_beside(program_, *m.nest, m.axes, shared, target_)) return true;
       along_shared += contiguity_outside(m, shared);
       const size_t inner = lanes_inside(m, last == shared ? 0 : last);
       along_inner += contiguity_outside(m, inner);
@@ -435,6 +436,13 @@ double lane_cost(const Program& program, const Nest& nest, std::span<const Axis>
   return extent.is_constant()
              ? cost * std::max(1.0, lanes / static_cast<double>(std::max<int64_t>(1, extent.constant())))
              : cost;
+}
+
+bool scans_beside(const Program& program, const Nest& nest, std::span<const Axis> axes, size_t axis,
+                  const Target& target) {
+  constexpr double kWorth = 4;  // what rows that lie apart take is not all in what an access of theirs takes
+  const NestFacts facts = facts_of(nest);
+  return facts.scans && lane_cost(program, nest, axes, axis, target) * kWorth < facts.cost * target.lanes(4);
 }
 
 std::optional<size_t> crossing_axis(const Program& program, const Nest& nest, size_t axis) {

@@ -49,6 +49,11 @@ double contiguity(const loops::Program& program, const loops::Nest& nest, std::s
 double lane_cost(const loops::Program& program, const loops::Nest& nest, std::span<const loops::Axis> axes, size_t axis,
                  const Target& target, const std::function<std::optional<double>(BufferId, const DimVec&)>& known = {});
 
+// Whether a nest that scans rows, no two elements of which may be in lanes, computes so much that several rows had
+// better be, along this axis, however they lie.
+bool scans_beside(const loops::Program& program, const loops::Nest& nest, std::span<const loops::Axis> axes,
+                  size_t axis, const Target& target);
+
 // Another parallel axis of the nest, along which something is contiguous that is strange to this one.
 std::optional<size_t> crossing_axis(const loops::Program& program, const loops::Nest& nest, size_t axis);
 

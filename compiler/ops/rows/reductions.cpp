@@ -223,9 +223,15 @@ void extrema(RowSink& t) {
   t.row("median(Tensor self) -> Tensor",
         meaning(R"(%v, %i = aten.median.dim(aten.contiguous(aten.reshape(%self, [numel(%self)])), 0) return %v)",
                 middle));
-  t.row("nanmedian(Tensor self) -> Tensor",
-        meaning(R"(%v, %i = aten.nanmedian.dim(aten.contiguous(aten.reshape(%self, [numel(%self)])), 0) return %v)",
-                middle));
+  // Which place is asked for is known before anything is sorted, so that it is found rather than all put in order.
+  t.row("nanmedian(Tensor self) -> Tensor", meaning(R"(
+          if not is_float(%self) { return aten.median(%self) }
+          %x = aten.contiguous(aten.reshape(%self, [numel(%self)]))
+          %numbers = aten.sum(aten.logical_not(aten.isnan(%x)))
+          $place = aten._local_scalar_dense(aten.clamp_min(aten.floor_divide(aten.sub(%numbers, 1), 2), 0))
+          %v, %p = aten.sort(%x, 0)
+          return aten.clone(aten.select(%v, 0, $place)))",
+                                                    middle));
   pair.variants = {.out = "values", .out_rule = OutRule::same_dtype};
   pair.dtypes = dtypes::real_and_bool;
   Row mode = pair;

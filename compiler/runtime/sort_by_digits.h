@@ -1,0 +1,171 @@
+// Keys put in order, and those found that belong at a place of it, by their digits: walks along all of them in which no
+// comparison decides a branch. Thread-safety: pure functions.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <numeric>
+#include <span>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "compiler/runtime/sort_items.h"
+
+namespace lenz::runtime {
+
+inline constexpr int64_t kMany = 64;  // items for each of the four bytes that are looked at first: enough for counts
+
+// The digits of a key, of so many bits each, the lowest first: the bits from some on. A digit that is not there is 0.
+template <int kBits>
+struct Digits {
+  static constexpr int kMost = (32 + kBits - 1) / kBits;
+  using Counts = std::array<uint32_t, size_t{1} << kBits>;
+  std::array<int, kMost> begins{};
+  std::array<uint32_t, kMost> masks{};
+  int count = 0;
+
+  Digits(int first, int bits) : count((bits + kBits - 1) / kBits) {
+    for (int end = first + bits, d = count; d-- > 0; end -= kBits) {
+      begins[static_cast<size_t>(d)] = std::max(first, end - kBits);
+      masks[static_cast<size_t>(d)] = (uint32_t{1} << (end - std::max(first, end - kBits))) - 1;
+    }
+  }
+};
+// Long digits are few walks, of counts that stay in the first cache; short ones are counts that few items are worth.
+inline constexpr int kLongDigit = 11, kShortDigit = 8;
+inline constexpr size_t kWorthLongDigits = 2048;
+
+// From the least key to the greatest, of items that item(i) gives in the order of equal ones, by so many bits of
+// theirs: where the sorted ones lie, `to` or the `other`. Roughly: what is left alike in the bits below `rest` is not
+// in order.
+template <int kBits, class ItemAt>
+std::span<NarrowItem> sort_by_digits(const ItemAt& item, int bits, bool roughly, std::span<NarrowItem> to,
+                                     std::span<NarrowItem> other, int& rest) {
+  using Counts = Digits<kBits>::Counts;
+  const size_t count = to.size();
+  const Digits<kBits> digits(0, bits);
+  std::array<Counts, Digits<kBits>::kMost> counts;
+  for (int d = 0; d < digits.count; ++d) counts[static_cast<size_t>(d)].fill(0);
+  auto count_digits = [&](size_t from, auto n) {
+    const Digits<kBits> own = digits;
+    Counts* const into = counts.data() + from;
+    for (size_t i = 0; i < count; ++i) {
+      const auto bits = item(i).bits();
+      for (size_t d = 0; d < n; ++d) ++into[d][bits >> own.begins[from + d] & own.masks[from + d]];
+    }
+  };
+  auto count_from = [&](size_t from, int n) {
+    if (n == 4)
+      count_digits(from, std::integral_constant<size_t, 4>());
+    else if (n == 3)
+      count_digits(from, std::integral_constant<size_t, 3>());
+    else if (n == 2)
+      count_digits(from, std::integral_constant<size_t, 2>());
+    else
+      count_digits(from, std::integral_constant<size_t, 1>());
+  };
+  // Of keys that are drawn evenly fewer digits leave few alike.
+  size_t first =
+      roughly && digits.count == Digits<kBits>::kMost && count < size_t{1} << (digits.count - 1) * kBits ? 1 : 0;
+  count_from(first, digits.count - static_cast<int>(first));
+  if (const Counts& top = counts.back();
+      first > 0 && *std::ranges::max_element(top) * (top.size() / 8) >= count + top.size()) {
+    first = 0;
+    count_from(0, 1);
+  }
+  rest = digits.begins[first];
+  bool begun = false;
+  for (size_t d = first; d < static_cast<size_t>(digits.count); ++d) {
+    Counts& next = counts[d];
+    const int begins = digits.begins[d];
+    const uint32_t mask = digits.masks[d];
+    const bool alike = next[item(0).bits() >> begins & mask] == count,
+               last = d + 1 == static_cast<size_t>(digits.count);
+    if (alike && (begun || !last)) continue;
+    std::exclusive_scan(next.begin(), next.end(), next.begin(), uint32_t{0});
+    uint32_t* const places = next.data();
+    NarrowItem* const into = to.data();
+    auto put = [=](const NarrowItem& i) { into[places[i.bits() >> begins & mask]++] = i; };
+    if (!begun)
+      for (size_t i = 0; i < count; ++i) put(item(i));
+    else
+      for (const NarrowItem& i : other) put(i);
+    begun = true;
+    std::swap(to, other);
+  }
+  return other;
+}
+
+template <class ItemAt>
+std::span<NarrowItem> sort_many(const ItemAt& item, int bits, bool roughly, std::span<NarrowItem> to,
+                                std::span<NarrowItem> other, int& rest) {
+  return to.size() < kWorthLongDigits ? sort_by_digits<kShortDigit>(item, bits, roughly, to, other, rest)
+                                      : sort_by_digits<kLongDigit>(item, bits, roughly, to, other, rest);
+}
+
+// Long keys, those at some places or all, as items that stand for their first bits.
+void sort_by_heads(std::span<const int64_t> keys, const std::vector<int64_t>* places, std::span<NarrowItem> items,
+                   std::span<NarrowItem> others);
+
+// The least key and the greatest one of some.
+template <class Key>
+struct Ends {
+  Key least, greatest;
+};
+template <class KeyAt>
+auto ends_of(const KeyAt& key, size_t count) {
+  Ends made{key(0), key(0)};
+  for (size_t i = 0; i < count; ++i) {
+    const auto here = key(i);
+    made.least = std::min(made.least, here), made.greatest = std::max(made.greatest, here);
+  }
+  return made;
+}
+
+// The item that belongs at the place of keys with these ends: among those that share its leading digits, until few are
+// left, or equal ones.
+template <class Item>
+Item item_at(std::span<const typename Item::Key> keys, Ends<typename Item::Key> ends, size_t place,
+             std::vector<Item>& among) {
+  constexpr size_t kFew = 64;
+  auto key = [&](size_t i) { return Item(keys[i], static_cast<int64_t>(i)); };
+  if (ends.least == ends.greatest) return key(place);
+  if (place + 1 == keys.size()) {
+    size_t last = place;
+    while (keys[last] != ends.greatest) --last;
+    return key(last);
+  }
+  // It is one of `among` afterwards, at what is its place there.
+  auto narrow = [&](const auto& item, size_t count, auto&& make_room) {
+    const auto first = Item(ends.least, 0).bits();
+    const int shift = std::max(0, static_cast<int>(std::bit_width(Item(ends.greatest, 0).bits() - first)) - kLongDigit);
+    auto digit_of = [=](const Item& one) { return static_cast<size_t>((one.bits() - first) >> shift); };
+    // In turns, for neighbours are often alike.
+    std::array<std::array<uint32_t, size_t{1} << kLongDigit>, 2> counts{};
+    for (size_t i = 0; i < count; ++i) ++counts[i % 2][digit_of(item(i))];
+    auto of = [&](size_t digit) { return size_t{counts[0][digit]} + counts[1][digit]; };
+    size_t digit = 0;
+    for (; place >= of(digit); ++digit) place -= of(digit);
+    make_room(of(digit) + 1);  // one that is none of them is written behind the last one
+    Item* const to = among.data();
+    size_t made = 0;
+    for (size_t i = 0; i < count; ++i) {
+      const Item one = item(i);
+      to[made] = one;
+      made += digit_of(one) == digit ? 1 : 0;
+    }
+    among.resize(of(digit));
+  };
+  narrow(key, keys.size(), [&](size_t room) { among.resize(room); });
+  while (among.size() > kFew) {
+    ends = ends_of([&](size_t i) { return among[i].key(); }, among.size());
+    if (ends.least == ends.greatest) return among[place];
+    narrow([&](size_t i) { return among[i]; }, among.size(), [](size_t) {});
+  }
+  std::ranges::nth_element(among, among.begin() + static_cast<ptrdiff_t>(place), std::less<>());
+  return among[place];
+}
+
+}  // namespace lenz::runtime
