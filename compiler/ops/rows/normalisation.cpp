@@ -17,8 +17,8 @@
   "  %v, %m = aten.var_mean.correction(%x, concat([0], range(2, rank(%input))), correction=0, keepdim=true) " \
   "  $n = numel(%input) // $c " moved "} else { " before                                                      \
   " } "                                                                                                       \
-  "%r = aten.rsqrt(aten.add(%v, $eps)) "                                                                      \
-  "if $training { %r = aten._to_copy(%r, dtype=$d) %m = aten._to_copy(%m, dtype=$d) } "                       \
+  "%r = aten.rsqrt(aten.add(%v, $eps)) if $training { "                                                       \
+  "  %r = aten._to_copy(%r, dtype=$d) %m = aten._to_copy(%m, dtype=$d) } "                                    \
   "%scale = aten._to_copy(%r, dtype=compute_dtype(%input)) "                                                  \
   "if given($weight) { "                                                                                      \
   "  %scale = aten.mul(%scale, aten._to_copy(aten.reshape(%weight, $shape), dtype=dtype(%scale))) } "         \
