@@ -314,7 +314,13 @@ class Magnitudes {
     for (Arg& a : args)
       if (a.kind == ArgKind::dtype && is_inexact(a.dtype()))
         a = Arg::of_dtype(is_complex(a.dtype()) ? Dtype::c128 : Dtype::f64);
-    Outcome outcome = boxed_.run(*node.op, args, values, sizes_);
+    const Outcome outcome = [&] {
+      try {
+        return boxed_.run(*node.op, args, values, sizes_);
+      } catch (const UserError& error) {  // a size among the arguments that only the run knows
+        fail(node, "can't be tried: " + error.message());
+      }
+    }();
     if (outcome.raised) fail(node, "can't be tried: " + outcome.text);
     std::vector<double> all;
     for (const RunValue& r : outcome.results) {

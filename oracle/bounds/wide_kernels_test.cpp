@@ -98,5 +98,21 @@ TEST(WideKernels, OfListsAreJudgedByWhatAnElementIs) {
   EXPECT_FALSE(j.verdict().mismatch);
 }
 
+// What a batch is scaled and moved by nobody stores: far from zero that would cost more than what is left there.
+TEST(WideKernels, BatchesAreScaledAndMovedInF32) {
+  for (const char* dtype : {"f16", "bf16"}) {
+    const std::string eight = std::string(dtype) + "[8] init uniform(";
+    const std::string text = "graph @g(%x: " + std::string(dtype) +
+                             "[4, 8, 3, 3] init uniform(100.0, 103.0), %w: " + eight + "0.5, 1.0), %b: " + eight +
+                             "0.0, 1.0), %m: " + eight + "100.0, 103.0), %v: " + eight +
+                             "0.5, 1.0)) {\n  %y, %a, %s = aten.native_batch_norm(%x, %w, %b, %m, %v, false, 0.1, "
+                             "1e-05)\n  return %y\n}\n";
+    Judged j(text, {}, Widening::bounds_of_eager);
+    const auto wrong = j.verdict().mismatch;
+    EXPECT_FALSE(wrong) << text << wrong->summary();
+    EXPECT_TRUE(j.with(0, 2, j.values()[2] + 0.05).mismatch) << text;
+  }
+}
+
 }  // namespace
 }  // namespace lenz::oracle

@@ -6,7 +6,7 @@
 
 // Batches of %input, normalised over all dims but the channels'. The statistics come from the batch (%m, %v) or from
 // `before`; `moved` says what those that run are then. Three results, and those after `more` in training, `else_more`
-// otherwise.
+// otherwise. What is kept of the statistics is rounded, and normalises as it is kept; nothing else is on the way.
 #define LENZ_BATCH_NORM(statistics_dtype, moved, before, more, else_more)                                     \
   "$d = dtype(%input) " statistics_dtype                                                                      \
   "if given($bias) { $d = dtype(%bias) } if given($weight) { $d = dtype(%weight) } "                          \
@@ -17,14 +17,14 @@
   "  %v, %m = aten.var_mean.correction(%x, concat([0], range(2, rank(%input))), correction=0, keepdim=true) " \
   "  $n = numel(%input) // $c " moved "} else { " before                                                      \
   " } "                                                                                                       \
-  "%r = aten._to_copy(aten.rsqrt(aten.add(%v, $eps)), dtype=$d) "                                             \
-  "%m = aten._to_copy(%m, dtype=$d) "                                                                         \
-  "%scale = %r "                                                                                              \
-  "if given($weight) { %scale = aten.mul(%r, aten.reshape(%weight, $shape)) } "                               \
-  "%shift = aten.neg(aten.mul(%m, %scale)) "                                                                  \
-  "if given($bias) { %shift = aten.add(%shift, aten.reshape(%bias, $shape)) } "                               \
-  "%scale = aten._to_copy(%scale, dtype=dtype(%input)) "                                                      \
-  "%shift = aten._to_copy(%shift, dtype=dtype(%input)) "                                                      \
+  "%r = aten.rsqrt(aten.add(%v, $eps)) if $training { "                                                       \
+  "  %r = aten._to_copy(%r, dtype=$d) %m = aten._to_copy(%m, dtype=$d) } "                                    \
+  "%scale = aten._to_copy(%r, dtype=compute_dtype(%input)) "                                                  \
+  "if given($weight) { "                                                                                      \
+  "  %scale = aten.mul(%scale, aten._to_copy(aten.reshape(%weight, $shape), dtype=dtype(%scale))) } "         \
+  "%shift = aten.neg(aten.mul(aten._to_copy(%m, dtype=dtype(%scale)), %scale)) "                              \
+  "if given($bias) { "                                                                                        \
+  "  %shift = aten.add(%shift, aten._to_copy(aten.reshape(%bias, $shape), dtype=dtype(%scale))) } "           \
   "%y = aten.add(aten.mul(%x, %scale), %shift) "                                                              \
   "%y = aten._to_copy(%y, dtype=dtype(%input)) "                                                              \
   "if $training { "                                                                                           \
