@@ -141,15 +141,8 @@ class Fusion {
     if (bias_ != kNone && std::fabs(by) > 1) return false;
     scale_ *= by;
     if (hidden_) hidden_ = round_to(type(step.result).dtype, *hidden_ * by);  // beyond the dtype it is infinite
-    if (bias_ != kNone)
-      bias_ = make_.call(attention_forms().mul, {Arg::of_value(at_least(bias_, step)), Arg::of_real(by)});
+    if (bias_ != kNone) bias_ = make_.call(attention_forms().mul, {Arg::of_value(as(bias_, wide_)), Arg::of_real(by)});
     return true;
-  }
-
-  // The step computes in the dtype of its scores, whatever the narrower one of what is added to them rounds to.
-  ValueId at_least(ValueId v, const AttentionStep& step) {
-    const Dtype dtype = type(step.result).dtype;
-    return info(type(v).dtype).bits < info(dtype).bits ? as(v, dtype) : v;
   }
 
   // A number that only a run knows scales the scores too, not the queries: these might leave their dtype's range by it,
@@ -215,8 +208,8 @@ class Fusion {
     if (bias_ == kNone) {
       bias_ = added;
     } else {
-      const ValueId before = at_least(bias_, step);
-      bias_ = make_.call(attention_forms().add, {Arg::of_value(before), Arg::of_value(at_least(added, step))});
+      // Of narrow numbers their sum may be rounded by more than all that the graph rounds: scores may cancel them.
+      bias_ = make_.call(attention_forms().add, {Arg::of_value(as(bias_, wide_)), Arg::of_value(as(added, wide_))});
     }
     return true;
   }
