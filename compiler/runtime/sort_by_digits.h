@@ -65,8 +65,9 @@ std::span<NarrowItem> sort_by_digits(const ItemAt& item, int bits, bool roughly,
   constexpr std::integral_constant<size_t, 0> kLowest;
   constexpr std::integral_constant<size_t, 1> kNext;
   constexpr std::integral_constant<size_t, kMost> kEnd;
-  // Of keys that are drawn evenly fewer digits leave few alike.
-  size_t first = roughly && digits.count == kEnd && count < size_t{1} << (kMost - 1) * kBits ? 1 : 0;
+  // Of keys that are drawn evenly fewer digits leave few alike, but of so many keys.
+  constexpr size_t kEnough = (size_t{1} << (kMost - 1) * kBits) / 8;
+  size_t first = roughly && digits.count == kEnd && count < kEnough ? 1 : 0;
   if (first > 0) {
     count_digits(kNext, kEnd);
     const Counts& top = counts.back();
