@@ -11,6 +11,7 @@
 #include "compiler/loops/symbols.h"
 #include "compiler/loops/uses.h"
 #include "compiler/runtime/executable.h"
+#include "compiler/runtime/sort.h"
 #include "compiler/runtime/tape.h"
 
 namespace lenz::runtime {
@@ -135,6 +136,7 @@ class Frame {
   std::vector<Result> outputs_;
   std::vector<std::pair<const std::byte*, uint32_t>> sharing_;
   AlignedMemory arena_, scratch_;
+  SortRooms sorting_;
   uint64_t scratch_of_worker_ = 0;
   // Of the arena and of outputs whose sizes are known early; of what got memory later; of outputs that did, this call.
   uint64_t laid_out_bytes_ = 0, late_bytes_ = 0, late_output_bytes_ = 0;

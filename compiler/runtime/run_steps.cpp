@@ -148,7 +148,8 @@ void Frame::run(const Step& step, const Tape& tape, size_t& inner) {
       auto maybe = [&](BufferId id) { return id == kNone ? Tensor() : f.tensor(id); };
       Ints places;
       for (Dim place : n.places) places.push_back(f.value(place));
-      sort_lines(f.tensor(n.keys), maybe(n.values), maybe(n.indices), n.dim, n.descending, *f.s_.options.pool, places);
+      sort_lines(f.tensor(n.keys), maybe(n.values), maybe(n.indices), n.dim, n.descending, *f.s_.options.pool, places,
+                 f.sorting_);
     }
     void operator()(const Extern& n) const { f.run_extern(n); }
     void operator()(const Bind& n) const {

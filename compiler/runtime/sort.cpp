@@ -22,8 +22,9 @@ using loops::Tensor;
 namespace {
 
 constexpr int64_t kFewOfMany = 8, kBlock = 64;
-constexpr size_t kFewItems = 12;          // so many are in order before a pivot is found
-constexpr int64_t kPieces = 8;            // for each worker: who is late is helped out
+constexpr size_t kFewItems = 12;                // so many are in order before a pivot is found
+constexpr int64_t kPieces = 8;                  // for each worker: who is late is helped out
+constexpr size_t kMostKept = size_t{64} << 20;  // bytes of a room
 constexpr int64_t kShort = 160;           // to compare each with each takes less time than to guess wrong which is less
 constexpr int64_t kBeside = 16;           // lines beside each other: what they have in one cache line
 constexpr int64_t kKeysInRoom = 1 << 16;  // of lines that are read at the same time: they stay in the second cache
@@ -80,10 +81,22 @@ struct Lines {
 template <class Item>
 struct Room {
   std::vector<Item> items, others, unsorted;
-  std::vector<typename Item::Key> divided;           // those of a line, lesser ones first
-  std::vector<typename Item::Key> keys;              // of each of the lines, one behind another
-  std::unique_ptr<NarrowItem[]> heads, other_heads;  // of as many as the first line's that asked for them
-  bool by_heads = false;                             // the order of the line stands in heads
+  std::vector<typename Item::Key> divided;  // those of a line, lesser ones first
+  std::vector<typename Item::Key> keys;     // of each of the lines, one behind another
+  std::unique_ptr<NarrowItem[]> heads, other_heads;
+  size_t most_heads = 0;  // that there is memory for
+  bool by_heads = false;  // the order of the line stands in heads
+
+  void make_heads(size_t count) {
+    by_heads = true;
+    if (count <= most_heads) return;
+    most_heads = count;
+    for (auto* memory : {&heads, &other_heads}) *memory = std::make_unique_for_overwrite<NarrowItem[]>(count);
+  }
+  size_t bytes() const {
+    return sizeof(Item) * (items.capacity() + others.capacity() + unsorted.capacity()) +
+           sizeof(typename Item::Key) * (divided.capacity() + keys.capacity()) + 2 * sizeof(NarrowItem) * most_heads;
+  }
 };
 
 // The keys of lines, in the order that is wanted.
@@ -272,9 +285,7 @@ void first_in_order(std::span<const typename Item::Key> keys, const Wanted& want
       keys.size() >= kMany * std::min(wanted.key_bytes, sizeof(uint32_t)) && keys.size() <= NarrowItem::kMost;
   if constexpr (std::is_same_v<Item, WideItem>)
     if (many) {
-      room.by_heads = true;
-      for (auto* memory : {&room.heads, &room.other_heads})
-        if (!*memory) *memory = std::make_unique_for_overwrite<NarrowItem[]>(keys.size());
+      room.make_heads(keys.size());
       return sort_by_heads(keys, nullptr, {room.heads.get(), keys.size()}, {room.other_heads.get(), keys.size()});
     }
   if (many) {
@@ -360,7 +371,7 @@ int64_t lines_at_once(const Tensor& lines, int64_t step, int64_t length) {
 
 template <class Item>
 void sort_in(const Tensor& keys, Tensor values, Tensor indices, uint32_t dim, bool descending, Pool& pool,
-             std::span<const int64_t> places) {
+             std::span<const int64_t> places, std::vector<Room<Item>>& rooms) {
   Ints heads = keys.sizes();
   if (keys.rank() > 0) heads[dim] = 1;
   const Tensor lines = keys.view(heads, keys.strides(), keys.offset());
@@ -373,7 +384,7 @@ void sort_in(const Tensor& keys, Tensor values, Tensor indices, uint32_t dim, bo
   if (wanted.count == 0) return;
   const int64_t value_step = values ? step(values) * values.item_bytes() : 0;
   const int64_t index_step = indices ? step(indices) * indices.item_bytes() : 0;
-  std::vector<Room<Item>> rooms(static_cast<size_t>(pool.workers()));
+  rooms.resize(std::max(rooms.size(), static_cast<size_t>(pool.workers())));
   auto store = [&](const Lines& from, size_t number, const Ints& at, const auto* items) {
     auto put = [&]<class T>(T) {
       std::byte* to = values.element(values.address(at));
@@ -428,16 +439,25 @@ void sort_in(const Tensor& keys, Tensor values, Tensor indices, uint32_t dim, bo
     }
   };
   pool.run(pieces, Work::of(piece));
+  for (Room<Item>& own : rooms)
+    if (own.bytes() > kMostKept) own = {};
 }
 
 }  // namespace
 
+struct SortRooms::Rooms {
+  std::vector<Room<NarrowItem>> narrow;
+  std::vector<Room<WideItem>> wide;
+};
+SortRooms::SortRooms() : rooms_(std::make_unique<Rooms>()) {}
+SortRooms::~SortRooms() = default;
+
 void sort_lines(const Tensor& keys, Tensor values, Tensor indices, uint32_t dim, bool descending, Pool& pool,
-                std::span<const int64_t> places) {
+                std::span<const int64_t> places, SortRooms& rooms) {
   if (keys.numel() == 0) return;
   if (has_short_keys(keys.dtype()) && keys.numel() <= NarrowItem::kMost)
-    return sort_in<NarrowItem>(keys, values, indices, dim, descending, pool, places);
-  sort_in<WideItem>(keys, values, indices, dim, descending, pool, places);
+    return sort_in<NarrowItem>(keys, values, indices, dim, descending, pool, places, rooms.rooms().narrow);
+  sort_in<WideItem>(keys, values, indices, dim, descending, pool, places, rooms.rooms().wide);
 }
 
 }  // namespace lenz::runtime

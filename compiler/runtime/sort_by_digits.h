@@ -26,7 +26,7 @@ struct Digits {
   std::array<uint32_t, kMost> masks{};
   int count = 0;
 
-  Digits(int first, int bits) : count((bits + kBits - 1) / kBits) {
+  constexpr Digits(int first, int bits) : count((bits + kBits - 1) / kBits) {
     for (int end = first + bits, d = count; d-- > 0; end -= kBits) {
       begins[static_cast<size_t>(d)] = std::max(first, end - kBits);
       masks[static_cast<size_t>(d)] = (uint32_t{1} << (end - std::max(first, end - kBits))) - 1;
@@ -38,71 +38,79 @@ inline constexpr int kLongDigit = 11, kShortDigit = 8;
 inline constexpr size_t kWorthLongDigits = 2048;
 
 // From the least key to the greatest, of items that item(i) gives in the order of equal ones, by so many bits of
-// theirs: where the sorted ones lie, `to` or the `other`. Roughly: what is left alike in the bits below `rest` is not
-// in order.
-template <int kBits, class ItemAt>
+// theirs, all if `kAll`: where the sorted ones lie, `to` or the `other`. Roughly: what is left alike in the bits below
+// `rest` is not in order.
+template <int kBits, bool kAll, class ItemAt>
 std::span<NarrowItem> sort_by_digits(const ItemAt& item, int bits, bool roughly, std::span<NarrowItem> to,
                                      std::span<NarrowItem> other, int& rest) {
   using Counts = Digits<kBits>::Counts;
+  constexpr size_t kMost = Digits<kBits>::kMost;
+  constexpr Digits<kBits> kWhole(0, 32);
   const size_t count = to.size();
   const Digits<kBits> digits(0, bits);
-  std::array<Counts, Digits<kBits>::kMost> counts;
-  for (int d = 0; d < digits.count; ++d) counts[static_cast<size_t>(d)].fill(0);
-  auto count_digits = [&](size_t from, auto n) {
-    const Digits<kBits> own = digits;
-    Counts* const into = counts.data() + from;
+  auto digit_of = [=](const NarrowItem& one, auto d) {
+    return one.bits() >> (kAll ? kWhole.begins[d] : digits.begins[d]) & (kAll ? kWhole.masks[d] : digits.masks[d]);
+  };
+  std::array<Counts, kMost> counts;
+  for (Counts& of_digit : counts) of_digit.fill(0);
+  // Of the digits from one on, before another one.
+  auto count_digits = [&](auto from, auto end) {
     for (size_t i = 0; i < count; ++i) {
-      const auto bits = item(i).bits();
-      for (size_t d = 0; d < n; ++d) ++into[d][bits >> own.begins[from + d] & own.masks[from + d]];
+      const NarrowItem one = item(i);
+      [&]<size_t... d>(std::index_sequence<d...>) {
+        (++counts[from + d][digit_of(one, std::integral_constant<size_t, from + d>())], ...);
+      }(std::make_index_sequence<end - from>());
     }
   };
-  auto count_from = [&](size_t from, int n) {
-    if (n == 4)
-      count_digits(from, std::integral_constant<size_t, 4>());
-    else if (n == 3)
-      count_digits(from, std::integral_constant<size_t, 3>());
-    else if (n == 2)
-      count_digits(from, std::integral_constant<size_t, 2>());
-    else
-      count_digits(from, std::integral_constant<size_t, 1>());
-  };
-  // Of keys that are drawn evenly fewer digits leave few alike.
-  size_t first =
-      roughly && digits.count == Digits<kBits>::kMost && count < size_t{1} << (digits.count - 1) * kBits ? 1 : 0;
-  count_from(first, digits.count - static_cast<int>(first));
-  if (const Counts& top = counts.back();
-      first > 0 && *std::ranges::max_element(top) * (top.size() / 8) >= count + top.size()) {
-    first = 0;
-    count_from(0, 1);
+  constexpr std::integral_constant<size_t, 0> kLowest;
+  constexpr std::integral_constant<size_t, 1> kNext;
+  constexpr std::integral_constant<size_t, kMost> kEnd;
+  // Of keys that are drawn evenly fewer digits leave few alike, but of so many keys.
+  constexpr size_t kEnough = (size_t{1} << (kMost - 1) * kBits) / 8;
+  size_t first = roughly && digits.count == kEnd && count < kEnough ? 1 : 0;
+  if (first > 0) {
+    count_digits(kNext, kEnd);
+    const Counts& top = counts.back();
+    if (*std::ranges::max_element(top) * (top.size() / 8) >= count + top.size()) {
+      first = 0;
+      count_digits(kLowest, kNext);
+    }
+  } else if (digits.count > 2) {
+    count_digits(kLowest, kEnd);
+  } else {
+    count_digits(kLowest, std::integral_constant<size_t, 2>());
   }
   rest = digits.begins[first];
   bool begun = false;
-  for (size_t d = first; d < static_cast<size_t>(digits.count); ++d) {
+  auto walk = [&](auto d) {
+    const auto size = static_cast<size_t>(digits.count);
+    if (d < first || d >= size) return;
     Counts& next = counts[d];
-    const int begins = digits.begins[d];
-    const uint32_t mask = digits.masks[d];
-    const bool alike = next[item(0).bits() >> begins & mask] == count,
-               last = d + 1 == static_cast<size_t>(digits.count);
-    if (alike && (begun || !last)) continue;
+    const bool alike = next[digit_of(item(0), d)] == count;
+    if (alike && (begun || d + 1 != size)) return;
     std::exclusive_scan(next.begin(), next.end(), next.begin(), uint32_t{0});
     uint32_t* const places = next.data();
     NarrowItem* const into = to.data();
-    auto put = [=](const NarrowItem& i) { into[places[i.bits() >> begins & mask]++] = i; };
+    auto put = [=](const NarrowItem& i) { into[places[digit_of(i, d)]++] = i; };
     if (!begun)
       for (size_t i = 0; i < count; ++i) put(item(i));
     else
       for (const NarrowItem& i : other) put(i);
     begun = true;
     std::swap(to, other);
-  }
+  };
+  [&]<size_t... d>(std::index_sequence<d...>) {
+    (walk(std::integral_constant<size_t, d>()), ...);
+  }(std::make_index_sequence<kMost>());
   return other;
 }
 
 template <class ItemAt>
 std::span<NarrowItem> sort_many(const ItemAt& item, int bits, bool roughly, std::span<NarrowItem> to,
                                 std::span<NarrowItem> other, int& rest) {
-  return to.size() < kWorthLongDigits ? sort_by_digits<kShortDigit>(item, bits, roughly, to, other, rest)
-                                      : sort_by_digits<kLongDigit>(item, bits, roughly, to, other, rest);
+  if (to.size() < kWorthLongDigits) return sort_by_digits<kShortDigit, false>(item, bits, roughly, to, other, rest);
+  return bits == 32 ? sort_by_digits<kLongDigit, true>(item, bits, roughly, to, other, rest)
+                    : sort_by_digits<kLongDigit, false>(item, bits, roughly, to, other, rest);
 }
 
 // Long keys, those at some places or all, as items that stand for their first bits.

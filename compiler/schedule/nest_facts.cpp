@@ -60,7 +60,7 @@ double cost_of(const loops::Instr& instr) {
     case InstrKind::position: return 1;
     case InstrKind::draw: return 20;
     case InstrKind::reduce: return 1;
-    case InstrKind::scan: return instr.combine == loops::Combine::log_sum_exp ? 30 : 1;  // two exponentials
+    case InstrKind::scan: return instr.combine == loops::Combine::log_sum_exp ? 20 : 1;  // an exponential
     case InstrKind::scalar:
       // What is not rounded correctly takes a polynomial.
       if (instr.row->accuracy.of(instr.compute) == AccuracyClass::ulps) return 15;

@@ -34,15 +34,17 @@ State merge_moments(ScalarCode& code, Dtype t, const State& a, const State& b) {
   return made;
 }
 
-// maximum m, sum of exp(x - m)
+// maximum m, sum of exp(x - m): the sum beside the lesser maximum is scaled.
 State merge_exponentials(ScalarCode& code, Dtype t, const State& a, const State& b) {
   const Lanes most = row(code, "maximum", t, t, {a[0], b[0]});
-  auto scaled = [&](const State& s) {
-    const Lanes same = row(code, "eq", t, Dtype::b8, {s[0], most});
-    const Lanes factor = row(code, "exp", t, t, {row(code, "sub", t, t, {s[0], most})});
-    return select_code(code, same.value, s[1], row(code, "mul", t, t, {s[1], factor}));
+  const Lanes a_most = row(code, "eq", t, Dtype::b8, {a[0], most}),
+              b_most = row(code, "eq", t, Dtype::b8, {b[0], most});
+  const Lanes less = select_code(code, row(code, "lt", t, Dtype::b8, {a[0], b[0]}).value, a[0], b[0]);
+  const Lanes factor = row(code, "exp", t, t, {row(code, "sub", t, t, {less, most})});
+  auto scaled = [&](const Lanes& sum, const Lanes& is_most) {
+    return select_code(code, is_most.value, sum, row(code, "mul", t, t, {sum, factor}));
   };
-  return {most, row(code, "add", t, t, {scaled(a), scaled(b)})};
+  return {most, row(code, "add", t, t, {scaled(a[1], a_most), scaled(b[1], b_most)})};
 }
 
 bool of_least(Combine combine) { return combine == Combine::argmin || combine == Combine::argmin_last; }

@@ -76,6 +76,17 @@ V expm1_row(V x) {
   const V value = copysign(less.high + less.low, x);
   return x.code->rarely(x > of.most - 10, {value}, [&] { return std::vector<V>{exp(x)}; })[0];
 }
+// 1 / (1 + e^-x), with what the sums round away; so far below that e^-x is nearly infinite, it is e^x.
+V sigmoid_f64(V x) {
+  constexpr double kFar = -700, kOne = 45;
+  const Power p = power_of(-at_most(at_least(x, kFar), kOne));
+  const V unit = x.code->scale_down(from(x, 1), p.n), power = p.power * unit, power_low = p.power_low * unit;
+  const Wide first = exact_sum(power, from(x, 1));
+  const V below = fma(power, p.high, first.hi), lost = fma(power, p.high, first.hi - below);
+  const V low = fma(power, p.more, fma(power_low, p.high, power_low) + (first.lo + lost));
+  const V value = quotient_of(from(x, 1), from(x, 0), below, low);
+  return x.code->rarely(!(x > kFar), {value}, [&] { return std::vector<V>{exp(x)}; })[0];
+}
 // t / (t + 2), of t = e^2x - 1
 V tanh_f64(V x) {
   const Sum t = less_one(at_most(abs(x), 20) * 2);
@@ -113,6 +124,7 @@ V fused_fall_of_two(V gap) {
 void add_fused_powers(Spellings& t) {
   t.push_back({.name = "exp", .fused_f64 = spell<exp>});
   t.push_back({.name = "expm1", .fused_f32 = spell<expm1_row>, .fused_f64 = spell<expm1_row>});
+  t.push_back({.name = "sigmoid", .fused_f64 = spell<sigmoid_f64>});
   t.push_back({.name = "tanh", .fused_f64 = spell<tanh_f64>});
   t.push_back({.name = "sinh", .fused_f64 = spell<hyperbolic_f64<true>>});
   t.push_back({.name = "cosh", .fused_f64 = spell<hyperbolic_f64<false>>});

@@ -209,11 +209,14 @@ void extrema(RowSink& t) {
           if $keepdim { return aten.unsqueeze(%x, $dim), aten.unsqueeze(%i, $dim) }
           return %x, %i)",
                 median));
-  t.row("nanmedian.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
-        meaning(LENZ_OF_SCALAR LENZ_NANMEDIAN R"(
+  t.row("nanmedian.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", meaning(R"(
+          if not is_float(%self) {
+            %x, %i = aten.median.dim(%self, $dim, $keepdim)
+            return %x, %i
+          } )" LENZ_OF_SCALAR LENZ_NANMEDIAN R"(
           if $keepdim { return %x, %i }
           return aten.squeeze(%x, $dim), aten.squeeze(%i, $dim))",
-                median));
+                                                                                                              median));
   const Row middle{.variants = {.out = "out", .out_rule = OutRule::same_dtype},
                    .traits = reduction | core,
                    .infer = rule::extremum,
