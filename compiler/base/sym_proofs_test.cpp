@@ -79,6 +79,10 @@ struct Proof {
 
 const Proof kProofs[] = {
     {{}, "a >= 0", Truth::yes},
+    {{"a < b // 2", "c in 0..1", "b >= 2"}, "2*a + c < b", Truth::yes},
+    {{"a < (b - 2) // 2 + 1", "c in 0..1", "b >= 2"}, "2*a + c < b", Truth::yes},
+    {{"a < (b - 3) // 2 + 1", "c in 0..2", "b >= 3"}, "2*a + c < b", Truth::yes},
+    {{"a < b // 2", "b >= 2"}, "2*a + 1 < b", Truth::yes},
     {{"d == (a - 3) // 2", "b % 2 == 1", "b >= 1", "b < a", "b - 1 < a - 4", "a in 5..64"},
      "(b - 1) // 2 < d",
      Truth::yes},

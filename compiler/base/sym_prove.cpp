@@ -299,13 +299,15 @@ void for_each_difference(const SumView& a, const SumView& b, int64_t m, F&& visi
   for (const SymTerm& t : b.terms())
     if (coefficient_in(a, t.monomial) == 0) visit(t.monomial, -Wide{m} * t.coefficient);
 }
-// How often the bound's first term goes into the same one here, but once at least.
+// How often one of the bound's terms goes into the same one here, but once at least.
 int64_t times_within(const SumView& view, const SumView& bound) {
-  if (bound.terms().empty()) return 1;
-  const SymTerm& first = bound.terms()[0];
-  const int64_t here = coefficient_in(view, first.monomial);
-  const bool same = (here > 0) == (first.coefficient > 0) && here != INT64_MIN && first.coefficient != INT64_MIN;
-  return same ? std::max<int64_t>(1, here / first.coefficient) : 1;
+  int64_t most = 1;
+  for (const SymTerm& t : bound.terms()) {
+    const int64_t here = coefficient_in(view, t.monomial);
+    const bool same = (here > 0) == (t.coefficient > 0) && here != INT64_MIN && t.coefficient != INT64_MIN;
+    if (same) most = std::max(most, here / t.coefficient);
+  }
+  return most;
 }
 }  // namespace
 
@@ -359,12 +361,16 @@ bool FactsReader::nonnegative_by_bound(Dim dim, const SumView& view, int depth, 
     if (differs_by_ranges(view, subtracted, often) || (often > 1 && differs_by_ranges(view, subtracted, 1)))
       return true;
   }
+  auto without = [&](Dim bound, int64_t often) {
+    size_t terms = 0;
+    for_each_difference(view, SumView(bound), often, [&](const SymNode*, Wide) { ++terms; });
+    if (terms > view.terms().size()) return false;  // they have nothing in common
+    return nonnegative(dim - bound * often, depth - 1, budget);
+  };
   for (const Dim bound : met) {
     if (--budget < 0) break;
-    size_t terms = 0;
-    for_each_difference(view, SumView(bound), 1, [&](const SymNode*, Wide) { ++terms; });
-    if (terms > view.terms().size()) continue;  // they have nothing in common
-    if (nonnegative(dim - bound, depth - 1, budget)) return true;
+    if (without(bound, 1)) return true;
+    if (const int64_t often = times_within(view, SumView(bound)); often > 1 && without(bound, often)) return true;
   }
   return false;
 }

@@ -32,6 +32,7 @@ class TextRunner {
   Lowering& lowering() { return lowering_; }
   DefinitionValues& host_values() { return values_; }
   NestBuilder& nest();
+  NestBuilder* open_nest() { return nest_ ? &*nest_ : nullptr; }  // null: there is none
   [[noreturn]] void wrong(const std::string& what) const;
   Item evaluate(const notation::Expr& e);
   const TensorType& type(const Item& buffer) const;

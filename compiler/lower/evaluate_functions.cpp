@@ -214,7 +214,11 @@ Item extreme(TextRunner& in, Items a) {
   size_t count = is_list(a[0]) ? x.size() : y.size();
   for (size_t i = 0; i < count; ++i) {
     Dim p = x[x.size() == 1 ? 0 : i], q = y[y.size() == 1 ? 0 : i];
-    out.push_back(kLess ? min(p, q) : max(p, q));
+    NestBuilder* nest = in.open_nest();
+    if (!nest)
+      out.push_back(kLess ? min(p, q) : max(p, q));
+    else
+      out.push_back(kLess ? nest->smaller(p, q) : nest->larger(p, q));
   }
   return in.list(out);
 }

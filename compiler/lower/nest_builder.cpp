@@ -219,7 +219,7 @@ Ssa NestBuilder::draw(loops::DrawKind kind, Dtype dtype, uint32_t stream, Dim el
   return add(std::move(i));
 }
 
-Ssa NestBuilder::condition(const Cond& cond) {
+Facts NestBuilder::facts() const {
   // Extents are at least 1 wherever a point exists.
   Facts facts = program_.assumptions.known();
   for (const loops::Axis& a : nest_.axes) {
@@ -229,7 +229,23 @@ Ssa NestBuilder::condition(const Cond& cond) {
     else
       facts.add(lt(a.symbol, a.extent));
   }
-  Truth truth = facts.prove(cond);
+  return facts;
+}
+
+Dim NestBuilder::smaller(Dim a, Dim b) const {
+  if (!is_local(a) && !is_local(b)) return min(a, b);
+  const Facts known = facts();
+  return known.proves(le(a, b)) ? a : known.proves(le(b, a)) ? b : min(a, b);
+}
+
+Dim NestBuilder::larger(Dim a, Dim b) const {
+  if (!is_local(a) && !is_local(b)) return max(a, b);
+  const Facts known = facts();
+  return known.proves(le(b, a)) ? a : known.proves(le(a, b)) ? b : max(a, b);
+}
+
+Ssa NestBuilder::condition(const Cond& cond) {
+  const Truth truth = facts().prove(cond);
   if (truth != Truth::unknown) return constant(Dtype::b8, Arg::of_bool(truth == Truth::yes));
   constexpr std::string_view kRows[] = {"eq", "ne", "lt", "le"};
   return apply(kRows[static_cast<size_t>(cond.rel)], {index(cond.lhs), index(cond.rhs)});

@@ -34,6 +34,9 @@ class NestBuilder {
   Ssa draw(loops::DrawKind kind, Dtype dtype, uint32_t stream, Dim element);
   // A condition on coordinates: a constant where the axes' extents and the program's facts decide it.
   Ssa condition(const Cond& cond);
+  // min or max of coordinates: one of them where these decide that.
+  Dim smaller(Dim a, Dim b) const;
+  Dim larger(Dim a, Dim b) const;
 
   void store(loops::BufferId buffer, std::span<const Dim> at, Ssa value, loops::StoreMode mode, bool distinct = false);
 
@@ -52,6 +55,7 @@ class NestBuilder {
   Ssa add(loops::Instr instr);
   std::optional<Ssa> unchanged(const ScalarRow& row, Dtype compute, std::span<const Ssa> operands) const;
   Dim fresh_symbol(std::string_view prefix);
+  Facts facts() const;  // the program's, and where the axes' points are
   Ssa mask() const { return masks_.empty() ? kNone : masks_.back(); }
 
   loops::Program& program_;
