@@ -1,11 +1,13 @@
 #include "compiler/schedule/split.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <map>
 
 #include "compiler/loops/index_algebra.h"
 #include "compiler/schedule/addresses.h"
+#include "compiler/schedule/collapse.h"
 #include "compiler/schedule/joined_rows.h"
 #include "compiler/schedule/kept_columns.h"
 #include "compiler/schedule/nest_facts.h"
@@ -36,6 +38,19 @@ bool may_be_stored(const loops::Instr& i) {
   if (i.ordered || i.combine == Combine::last) return false;
   const bool exact = loops::primitive(i.combine) && i.combine != Combine::sum && i.combine != Combine::product;
   return exact || !is_inexact(i.dtype) || item_size(to_real(i.dtype)) >= 4;
+}
+
+bool may_be_split(const Nest& nest) {
+  bool reduces = false;
+  for (const loops::Instr& i : nest.body) {
+    if (i.kind == InstrKind::scan) return false;
+    if (i.kind != InstrKind::reduce) continue;
+    if (!may_be_stored(i)) return false;
+    reduces = true;
+  }
+  for (const Store& s : nest.stores)
+    if (s.mode != loops::StoreMode::assign || s.distinct) return false;
+  return reduces && !stands_alone(nest.tag);
 }
 
 int64_t most_of(const Program& program, Dim extent) {
@@ -103,16 +118,7 @@ std::optional<size_t> part_of_rows(const Program& program, const Nest& nest) {
 }  // namespace
 
 std::optional<Chunks> chunks_of(const Program& program, const Nest& nest, const Target& target) {
-  bool reduces = false;
-  for (const loops::Instr& i : nest.body) {
-    if (i.kind == InstrKind::scan) return std::nullopt;
-    if (i.kind != InstrKind::reduce) continue;
-    if (!may_be_stored(i)) return std::nullopt;
-    reduces = true;
-  }
-  for (const Store& s : nest.stores)
-    if (s.mode != loops::StoreMode::assign || s.distinct) return std::nullopt;
-  if (!reduces || stands_alone(nest.tag)) return std::nullopt;
+  if (!may_be_split(nest)) return std::nullopt;
   if (const auto inner = part_of_rows(program, nest)) return Chunks{*inner, 1, true};
   int64_t points = 1, elements = 1, fewest = 1;
   for (const Axis& a : nest.axes) {
@@ -130,6 +136,11 @@ std::optional<Chunks> chunks_of(const Program& program, const Nest& nest, const 
     if (nest.axes[k].kind != AxisKind::reduction) continue;
     const int64_t extent = most_of(program, nest.axes[k].extent);
     inside = std::max<int64_t>(1, inside / extent);
+    // Of columns, one point for each of its own would be parts as many as elements where few lie inside.
+    const bool open_inside = std::ranges::any_of(std::span(nest.axes).subspan(k + 1), [](const Axis& a) {
+      return a.kind == AxisKind::reduction && !a.extent.is_constant();
+    });
+    if (columns && open_inside) continue;
     const auto size =
         static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(std::max<int64_t>(1, chunk / width / inside))));
     if (size * 2 <= extent) return Chunks{k, size};
@@ -148,6 +159,7 @@ class Splitter {
     chunk_ = fresh("c");
     inside_ = fresh("r");
     of_row_ = fresh("w");
+    for (Dim& joined : joined_) joined = fresh("j");
   }
 
   void block(loops::Block& b) {
@@ -186,7 +198,21 @@ class Splitter {
     return columns_stay(rows, row_axes, columns, item_bytes);
   }
 
+  // Axes of open extents that are one in memory: nobody knows how many points of the outer one are worth a chunk, but
+  // of both together that is a number.
+  void join_open(Nest& nest) {
+    size_t made = 0;
+    for (size_t k = nest.axes.size(); k-- > 1 && made < joined_.size();) {
+      const auto open = [&](size_t axis) { return !nest.axes[axis].extent.is_constant(); };
+      if (nest.axes[k - 1].kind != AxisKind::reduction || (!open(k - 1) && !open(k))) continue;
+      if (!collapsible(program_, nest, nest.axes, k - 1) || !proved_as_one(program_, nest, nest.axes, k - 1, 2, {}))
+        continue;
+      collapse(program_, nest, k - 1, joined_[made++]);
+    }
+  }
+
   void add(Nest nest, std::vector<loops::Node>& made) {
+    if (may_be_split(nest)) join_open(nest);
     auto chunks = chunks_of(program_, nest, target_);
     // What has parts of rows already keeps its other short axes: a row's parts have one symbol.
     const bool of_row = std::ranges::find(nest.axes, of_row_, &Axis::symbol) != nest.axes.end();
@@ -513,6 +539,7 @@ class Splitter {
   const Target& target_;
   const std::unordered_set<const Nest*> walked_again_;
   Dim chunk_ = 0, inside_ = 0, of_row_ = 0;  // of every nest, so that nests over the same chunks look alike
+  std::array<Dim, 4> joined_{0, 0, 0, 0};    // as these, from the innermost on
 };
 
 }  // namespace
