@@ -42,12 +42,19 @@ struct Box {
   bool spans(size_t i, double x) const { return error[i] > 0 && low[i] <= x && x <= high[i]; }
 };
 
+// The integer at an end of an interval: the greatest ones round to a double that is one too many.
+int64_t integer_at(double end) {
+  constexpr double kBeyond = 0x1p63;
+  if (end >= kBeyond) return std::numeric_limits<int64_t>::max();
+  return end < -kBeyond ? std::numeric_limits<int64_t>::min() : static_cast<int64_t>(end);
+}
+
 double evaluate_at(const Box& box, const double* point) {
   ScalarValue operands[3];
   for (size_t i = 0; i < box.arity; ++i) {
     const Dtype dtype = operand_dtype(box.row, box.compute, static_cast<int>(i));
     // An uncertain integer's interval has whole ends.
-    operands[i] = is_integral(dtype, true) ? ScalarValue(static_cast<int64_t>(point[i])) : ScalarValue(point[i]);
+    operands[i] = is_integral(dtype, true) ? ScalarValue(integer_at(point[i])) : ScalarValue(point[i]);
   }
   return number(evaluate(box.row, box.compute, {operands, box.arity}, box.target));
 }

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 #include <random>
 #include <string>
 
@@ -436,6 +437,18 @@ TEST(ErrorPropagation, own_error_is_the_row_s_accuracy) {
   for (const char* name : {"abs", "sgn"}) EXPECT_EQ(own_error(*find_scalar(name), Dtype::f32, real[0], real), 0);
   EXPECT_GT(own_error(*find_scalar("abs"), Dtype::f32, ScalarValue(1.8), complex), 0);
   EXPECT_EQ(own_error(*find_scalar("add"), Dtype::i32, ScalarValue(int64_t{3}), {}), 0);
+}
+
+// A double has not the greatest integer, nor is the next one an integer of the dtype: beside it the lesser counts.
+TEST(ErrorPropagation, the_lesser_of_an_uncertain_and_the_greatest_integer_is_uncertain) {
+  const Uncertain uncertain{ScalarValue(int64_t{11}), 11};
+  const Uncertain greatest{ScalarValue(std::numeric_limits<int64_t>::max()), 0};
+  const Uncertain least{ScalarValue(std::numeric_limits<int64_t>::min()), 0};
+  const Uncertain above[] = {uncertain, greatest}, below[] = {uncertain, least};
+  EXPECT_GE(propagate_error(*find_scalar("minimum"), Dtype::i64, above).error, 11);
+  EXPECT_GE(propagate_error(*find_scalar("maximum"), Dtype::i64, below).error, 11);
+  EXPECT_EQ(propagate_error(*find_scalar("maximum"), Dtype::i64, above).error, 0);
+  EXPECT_EQ(propagate_error(*find_scalar("minimum"), Dtype::i64, below).error, 0);
 }
 
 }  // namespace
