@@ -542,8 +542,10 @@ class Grower {
     std::vector<ValueId> made, gone;
     graph.for_each_node([&](NodeId id) {
       const Node& node = graph.node(id);
-      if (node.op->variant == VariantKind::out)
-        for (ValueId v : resized(graph, node)) gone.push_back(v);
+      if (node.op->variant != VariantKind::out) return;
+      for (ValueId v : resized(graph, node))  // and so is whatever stood for its memory before
+        for (ValueId before = 0; before < node.result(); ++before)
+          if (graph.storage(before) == graph.storage(v)) gone.push_back(before);
     });
     for (ValueId v = 0; v < graph.value_count(); ++v)
       if (graph.type(v).is_tensor() && graph.value(v).producer != kNone &&

@@ -287,7 +287,10 @@ std::string Graph::spelled_name() const {
 
 std::string Graph::value_name(ValueId v) const {
   const Value& value = values_[v];
-  return value.name == kNone ? "%#" + std::to_string(v) : "%" + std::string(context_->name(value.name));
+  if (value.name == kNone) return "%#" + std::to_string(v);
+  std::string out;
+  append_name(out, '%', context_->name(value.name));  // in one line, whatever is in it
+  return out;
 }
 
 namespace {

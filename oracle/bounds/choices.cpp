@@ -69,10 +69,9 @@ void Choices::look_for_ties(int64_t open) {
   o.ties_alone = o.low == o.high && std::ranges::all_of(all, certain);
 }
 
-bool Choices::exclude_each_other(int64_t one, int64_t other) const {
-  if (one == other || one == 0 || other == 0) return false;
-  const OpenIndex &a = at(one), &b = at(other);
-  return a.among == b.among && a.among->distinct && a.first == b.first;
+std::optional<Choices::Order> Choices::order_of(int64_t open) const {
+  if (open == 0 || !at(open).among->distinct) return std::nullopt;
+  return Order{at(open).among, at(open).first};
 }
 
 }  // namespace lenz::oracle

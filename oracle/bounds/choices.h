@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -54,8 +55,9 @@ class Choices {
   };
   Range range(int64_t open) const;                      // from the first to the last that it may name
   std::vector<int64_t> candidates(int64_t open) const;  // in rising order
-  // Whether two indices are places in the order of one row, which no element takes both of.
-  bool exclude_each_other(int64_t one, int64_t other) const;
+  // The row of whose order an index is a place, where no element takes two of them.
+  using Order = std::pair<const OrderedElements*, int64_t>;
+  std::optional<Order> order_of(int64_t open) const;
 
  private:
   bool may_have_its_value(const OpenIndex& open, int64_t element) const;

@@ -194,7 +194,7 @@ class Judge {
     Shares shares;
     PlaneElements values(expected.value), errors(expected.error), leans(expected.lean), marks(expected.ambiguous),
         choices(expected.choice);
-    std::multimap<int64_t, int64_t> named;  // what indices name, by what
+    Named named;
     Dtype wide = look(expected.value).dtype, native = seen.dtype;
     uint64_t wrong = 0;
     std::optional<Mismatch> first;
@@ -241,16 +241,17 @@ class Judge {
     return got.kind() == ScalarKind::real && std::isfinite(x) && x != std::nearbyint(x);
   }
 
+  // By a row's order and the element that one of its places names: that place.
+  using Named = std::map<std::pair<Choices::Order, int64_t>, int64_t>;
+
   // Whether an open index is none of those that are right, or what another one of its row's order has named already.
   // `named`: by what, so far.
-  bool names_another(int64_t open, const ScalarValue& got, std::multimap<int64_t, int64_t>& named) const {
+  bool names_another(int64_t open, const ScalarValue& got, Named& named) const {
     if (open == 0 || got.kind() != ScalarKind::integer) return false;
     if (!reference_.choices->may_name(open, got.integer())) return true;
-    const auto [from, to] = named.equal_range(got.integer());
-    const bool taken = std::any_of(
-        from, to, [&](const auto& earlier) { return reference_.choices->exclude_each_other(earlier.second, open); });
-    named.emplace(got.integer(), open);
-    return taken;
+    const auto order = reference_.choices->order_of(open);
+    if (!order) return false;
+    return named.try_emplace({*order, got.integer()}, open).first->second != open;
   }
 
   ElementVerdict judged(Dtype dtype, const ScalarValue& v, Bound bound, const ScalarValue& got,
