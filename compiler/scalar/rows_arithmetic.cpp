@@ -74,14 +74,12 @@ DoubleDouble floor_quotient(DoubleDouble a, DoubleDouble b) {
 int64_t sign_int(int64_t a) { return a < 0 ? -1 : a > 0 ? 1 : 0; }
 double sign(double a) { return a < 0 ? -1 : a > 0 ? 1 : 0; }
 
-int64_t gcd(int64_t a, int64_t b) {
-  auto magnitude = [](int64_t x) { return x < 0 ? uint64_t{0} - static_cast<uint64_t>(x) : static_cast<uint64_t>(x); };
-  uint64_t x = magnitude(a), y = magnitude(b);
-  while (y != 0) {
-    uint64_t r = x % y;
-    x = y, y = r;
-  }
-  return static_cast<int64_t>(x);
+// Euclid's. The magnitude of the least integer wraps to that integer, and remainders have their dividend's sign.
+int64_t gcd(const EvalContext& c, int64_t a, int64_t b) {
+  auto magnitude = [&](int64_t x) { return x < 0 ? wrap_to(c.compute, wrap_sub(0, x)) : x; };
+  int64_t x = magnitude(a), y = magnitude(b);
+  while (y != 0) x = std::exchange(y, x % y);
+  return x;
 }
 
 // From the nearer end.
@@ -107,7 +105,7 @@ Complex complex_sign(Complex a) {
 // Narrow integers are computed in 32 bits, the magnitude too, and cut at the end.
 int64_t lcm(const EvalContext& c, int64_t a, int64_t b) {
   const Dtype arithmetic = c.compute == Dtype::i64 ? Dtype::i64 : Dtype::i32;
-  int64_t g = gcd(a, b);
+  const int64_t divisor = gcd(c, a, b), g = divisor < 0 ? wrap_sub(0, divisor) : divisor;  // never -1
   if (g == 0) return 0;
   int64_t product = wrap_to(arithmetic, wrap_mul(a / g, b));
   return product < 0 ? wrap_sub(0, product) : product;
@@ -313,10 +311,9 @@ void add_divisions(Table& t) {
                   .passes(ErrorRule::remainder, Jump::at_whole_quotients)
                   .except(kFmodOverflow));
   t.push_back(row("gcd", 2, dtypes::integers, {.integers = integers<gcd>}, "torch.gcd(a, b)",
-                  "the greatest common divisor of |a| and |b|; 0 for two zeros; defined unless the least integer takes "
-                  "part, whose magnitude does not fit")
-                  .with(traits::commutative | traits::associative)
-                  .defined_where(no_least_integer));
+                  "the greatest common divisor of |a| and |b|; 0 for two zeros; of the least integer, whose magnitude "
+                  "wraps to itself, by remainders with their dividend's sign")
+                  .with(traits::commutative));
   t.push_back(row("lcm", 2, dtypes::integers, {.integers = integers<lcm>}, "torch.lcm(a, b)",
                   "|a / gcd(a, b) * b|, wrapped; 0 if either is 0; defined unless the least integer takes part (it "
                   "can kill an eager process)")

@@ -142,6 +142,19 @@ RC_GTEST_PROP(ScalarIntegers, divisors, ()) {
   }
 }
 
+// The least integer is its own magnitude.
+TEST(ScalarIntegers, divisors_of_the_least) {
+  for (const Dtype dtype : {Dtype::i8, Dtype::i16, Dtype::i32, Dtype::i64}) {
+    const int64_t least = -(int64_t{1} << (info(dtype).bits - 2)) * 2;
+    EXPECT_EQ(on_integers("gcd", dtype, 15, least), -1);
+    EXPECT_EQ(on_integers("gcd", dtype, least, -15), -1);
+    EXPECT_EQ(on_integers("gcd", dtype, least, 6), -2);
+    EXPECT_EQ(on_integers("gcd", dtype, least, -1), 1);
+    EXPECT_EQ(on_integers("gcd", dtype, least, 0), least);
+    EXPECT_EQ(on_integers("gcd", dtype, least, least), least);
+  }
+}
+
 TEST(ScalarIntegers, negative_exponents) {
   EXPECT_EQ(on_integers("pow", Dtype::i32, 1, -3), 1);
   EXPECT_EQ(on_integers("pow", Dtype::i32, -1, -3), -1);

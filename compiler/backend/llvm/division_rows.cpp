@@ -61,19 +61,21 @@ V magnitude(const Call& call, V a) { return call.is_unsigned() ? a : select(a < 
 
 V gcd(Call& call, V a, V b) {
   LaneCode& code = *a.code;
-  // Euclid's, by unsigned remainders: the least integer's magnitude does not fit, and is undefined.
+  // Euclid's. The least integer is its own magnitude; remainders, with their dividend's sign, are less than that from
+  // the first on, so that it never meets -1.
+  const Binary rest = call.is_unsigned() ? Binary::unsigned_rem : Binary::rem;
   return code.repeat(
       {magnitude(call, a), magnitude(call, b)}, [](const std::vector<V>& s) { return s[1] != 0; },
       [&](const std::vector<V>& s) {
         const V divisor = select(s[1] == 0, 1, s[1]);
-        return std::vector<V>{s[1], code.binary(Binary::unsigned_rem, s[0], divisor)};
+        return std::vector<V>{s[1], code.binary(rest, s[0], divisor)};
       })[0];
 }
 V lcm(Call& call, V a, V b) {
   // Narrow integers are computed in 32 bits, the magnitude too, and cut at the end.
   const LaneType wide = call.compute == Dtype::i64 ? LaneType::i64 : LaneType::i32;
   auto widened = [&](V x) { return call.is_unsigned() ? a.code->zero_extend(x, wide) : convert(x, wide); };
-  const V g = widened(gcd(call, a, b));
+  const V g = widened(magnitude(call, gcd(call, a, b)));  // never -1
   const V product = a.code->binary(Binary::div, widened(a), select(g == 0, 1, g)) * widened(b);
   return convert(select(g == 0, 0, select(product < 0, -product, product)), a.type);
 }
