@@ -146,15 +146,19 @@ bool KernelEmitter::crosses(BufferId id, const DimVec& index, const Frame& f) {
   return bound && rows && lanes && rows->is(1) && !lanes->is(1) && !lanes->is(0) && !first.varies(address);
 }
 
-// For each lane, where the square's first row is.
+// For each lane, where the square's first row is: by the first lane's, and by how far lanes are apart, which is the
+// same in all squares.
 std::vector<llvm::Value*> KernelEmitter::places_along_rows(BufferId id, const DimVec& index, const Frame& first) {
   const Dim address = address_of(id, index);
-  std::vector<llvm::Value*> made;
-  for (int lane = 0; lane < lanes_; ++lane) {
-    DimCode dims = first.dims;
-    dims.bind(lane_axis_->symbol, b_.CreateAdd(first.base, b_.getInt64(static_cast<uint64_t>(lane))));
-    made.push_back(pointer(id, dims(address), 0));
-  }
+  loops::IndexSpace space(program_.context->syms, *facts_);
+  space.add_axis(lane_axis_->symbol, lane_axis_->extent);
+  DimCode dims = first.dims;
+  dims.bind(lane_axis_->symbol, first.base);
+  llvm::Value *place = pointer(id, dims(address), 0), *apart = dims(*space.stride(address, 0));
+  std::vector<llvm::Value*> made{place};
+  for (int lane = 1; lane < lanes_; ++lane)
+    made.push_back(b_.CreateGEP(narrow_->memory_type(dtype_of(id)), place,
+                                b_.CreateMul(apart, b_.getInt64(static_cast<uint64_t>(lane)))));
   return made;
 }
 
