@@ -119,8 +119,8 @@ inline constexpr std::string_view kDiagonalScatterLoops = LENZ_APART LENZ_DIAGON
     inside = $k >= 0 and $k == at($i, $b) - $along
     %out[$i] = masked(inside, to(%src[concat(without($i, [$a, $b]), [$k])], dtype(%out)), %self[$i])
   })";
-// In the memory of the result, which lies as the operand does but where eager copies that first. What is written between
-// its elements nobody sees.
+// In the memory of the result, which lies as the operand does but where eager copies that first. What is written
+// between its elements nobody sees.
 inline constexpr std::string_view kAsStridedScatterLoops = LENZ_IN_STORAGE("%out") R"(
   if strays(%out, $size, $stride, $from + offset(%out)) { extern() }
   %out[$i] = %self[$i]

@@ -257,13 +257,19 @@ class Fusion {
   }
 
   // Whether the host may take steps whose scores are rounded: the graph's were, and who knows how many there are is the
-  // host alone.
+  // host alone. What is scaled with something added is rounded on a grid of its own.
   bool may_be_narrow() const {
     const Type& scores = type(steps_.scores);
     if (!may_be_quicker_in_steps(scores, slow_products_) || numel(scores.sizes()).is_constant()) return false;
-    return std::ranges::all_of(steps_.on_scores, [&](const AttentionStep& step) {
-      return step.role != AttentionRole::bias || type(step.result).dtype == scores.dtype;
-    });
+    bool added = false;
+    for (const AttentionStep& step : steps_.on_scores) {
+      const bool bias = step.role == AttentionRole::bias;
+      const bool scales = step.role == AttentionRole::scale || step.role == AttentionRole::factor ||
+                          step.role == AttentionRole::divisor;
+      if ((bias && type(step.result).dtype != scores.dtype) || (scales && added)) return false;
+      added = added || bias;
+    }
+    return true;
   }
 
   ValueId assemble() {
