@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "compiler/base/hash.h"
+#include "compiler/graph/print_literal.h"
 #include "compiler/scalar/scalar.h"
 #include "oracle/idle_strides.h"
 #include "oracle/printed.h"
@@ -429,9 +430,11 @@ std::unique_ptr<Graph> with_initial_values(const Graph& graph, uint64_t seed) {
 std::vector<RunValue> initial_inputs(const Graph& graph, Boxed& boxed, const Binding& binding, uint64_t seed,
                                      const Filled& filled) {
   for (const Input& input : graph.inputs())
-    if (const Type& t = graph.type(input.value); t.is_tensor() && t.device.kind != boxed.device())
-      throw Unsupported("input " + graph.value_name(input.value) + " is on " + lenz::to_string(t.device) +
-                        ", and eager runs on the CPU here");
+    if (const Type& t = graph.type(input.value); t.is_tensor() && t.device.kind != boxed.device()) {
+      std::string name;  // in one line, whatever is in it
+      append_name(name, '%', graph.value_name(input.value).substr(1));
+      throw Unsupported("input " + name + " is on " + lenz::to_string(t.device) + ", and eager runs on the CPU here");
+    }
   const std::unique_ptr<Graph> seeded = with_initial_values(graph, seed);
   for (size_t i = 0; filled && i < seeded->inputs().size(); ++i)
     if (filled(i)) seeded->input(i).init.kind = Initialiser::zeros;

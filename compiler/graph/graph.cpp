@@ -287,10 +287,7 @@ std::string Graph::spelled_name() const {
 
 std::string Graph::value_name(ValueId v) const {
   const Value& value = values_[v];
-  if (value.name == kNone) return "%#" + std::to_string(v);
-  std::string out;
-  append_name(out, '%', context_->name(value.name));  // in one line, whatever is in it
-  return out;
+  return value.name == kNone ? "%#" + std::to_string(v) : "%" + std::string(context_->name(value.name));
 }
 
 namespace {
