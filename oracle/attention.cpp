@@ -36,6 +36,13 @@ at::Tensor step_by_step(const Operands& of) {
   return at::matmul(at::softmax(scores, -1), of.value.to(of.wide())).to(of.query.scalar_type());
 }
 
+// Of matrices as large as this one, so many.
+std::vector<int64_t> counted_as(std::vector<int64_t> batch, const at::Tensor& matrix) {
+  batch.push_back(matrix.size(-2));
+  batch.push_back(matrix.size(-1));
+  return batch;
+}
+
 at::IntArrayRef batch_of(const at::Tensor& t) { return t.sizes().slice(0, static_cast<size_t>(t.dim() - 2)); }
 
 // Of rank 4, with this batch: what stands for several is in memory once.
@@ -81,17 +88,9 @@ bool is_quicker_narrow(const Operands& of, const std::vector<int64_t>& batch) {
 // In the queries' dtype. The product scales before it rounds.
 at::Tensor narrow_steps(const Operands& of, const std::vector<int64_t>& batch) {
   auto matrices = [&](const at::Tensor& t) {
-    std::vector<int64_t> sizes = batch;
-    sizes.push_back(t.size(-2));
-    sizes.push_back(t.size(-1));
-    return t.expand(sizes).reshape({-1, t.size(-2), t.size(-1)});
+    return t.expand(counted_as(batch, t)).reshape({-1, t.size(-2), t.size(-1)});
   };
-  auto counted = [&](const at::Tensor& t) {
-    std::vector<int64_t> sizes = batch;
-    sizes.push_back(t.size(-2));
-    sizes.push_back(t.size(-1));
-    return t.reshape(sizes);
-  };
+  auto counted = [&](const at::Tensor& t) { return t.reshape(counted_as(batch, t)); };
   const at::Tensor query = matrices(of.query), key = matrices(of.key).transpose(1, 2);
   at::Tensor scores = at::baddbmm(at::zeros({}, query.options()), query, key, 0, of.scale);
   if (of.seen || of.bias) {
@@ -118,10 +117,7 @@ at::Tensor attention(const at::Tensor& query, const at::Tensor& key, const at::T
   auto [made, sums] = at::_scaled_dot_product_flash_attention_for_cpu(heads(query), heads(key), heads(value), 0, false,
                                                                       mask_of(of, batch), scale);
   if (!rows_see(of, sums)) return step_by_step(of);
-  std::vector<int64_t> sizes = batch;
-  sizes.push_back(query.size(-2));
-  sizes.push_back(query.size(-1));
-  return made.reshape(sizes);
+  return made.reshape(counted_as(batch, query));
 }
 
 }  // namespace lenz::oracle

@@ -1,5 +1,6 @@
 // Long rows that are combined in any order are walked in several places at once, up to their last points.
 #include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "compiler/backend/llvm/compile_kernels.h"
@@ -33,6 +34,19 @@ TEST(Streams, OfLongRows) {
   EXPECT_FALSE(in_streams(4000));
   for (int size : {8192, 8193, 8207, 8208, 12345})
     for (const char* how : {"maximum", "minimum"}) expect_same(combined(how, size), {numbers({size})});
+}
+
+// Vectors of one turn have one address, and what they lie behind it, also where rows have any length.
+TEST(Streams, VectorsOfATurnShareTheirAddress) {
+  const std::string code = kernels_as_text(
+      loops::parse_program(
+          "loops @columns where s0 in 2.., s1 in 2.. {\n  input %x: f32[s0, s1] placed\n  temp %s: f32[s1] placed\n"
+          "  kernel {\n    for i < s1 lanes 4 unroll 4, reduce j < s0 {\n      %0 = load %x[j, i]\n"
+          "      %1 = reduce sum %0\n      store %s[i] = %1\n    }\n  }\n  return %s\n}\n",
+          op_table()),
+      find_target("generic"), false);
+  for (const char* further : {"16", "32", "48"})
+    EXPECT_THAT(code, testing::ContainsRegex(fmt::format("getelementptr i8, ptr %[a-z0-9]+, i64 {}\n", further)));
 }
 
 // A part of a row, of which there may be less; and whole numbers, whose sums are exact in any order.
