@@ -82,7 +82,7 @@ ExitCode bench_command(std::span<const std::string> args) {
   Gate gate;
   std::string compile_one, inputs, cache, op_dtype = "f32";
   bool peers = false, no_peers = false, compile_times = false, ops = false, list = false, no_max_autotune = false,
-       no_check = false;
+       no_check = false, short_open = false;
   app.add_flag("--peers", peers, "Lenz beside eager and torch.compile, default and max-autotune");
   app.add_flag("--compile", compile_times,
                "how long compiling takes, in fresh processes: cold, from the object cache, beside TorchInductor on the "
@@ -128,6 +128,7 @@ ExitCode bench_command(std::span<const std::string> args) {
   app.add_flag("--models", options.models,
                "the models too (bench/models.py), with the share of them that is our own code");
   app.add_flag("--dynamic", options.dynamic, "peers: Lenz also with every size left open, beside itself");
+  app.add_flag("--short-open", short_open, "dynamic: short sizes too stay open in the code, as once they have changed");
   app.add_option("--min-ratio", gate.ratio, "exit code 3 if a row's ratio to its best peer is less");
   app.add_option("--min-roofline", gate.roofline,
                  "exit code 3 if a row of our own code alone reaches less of its roof");
@@ -159,6 +160,7 @@ ExitCode bench_command(std::span<const std::string> args) {
   if (no_max_autotune) std::erase(options.peers, "max-autotune");
   if (!options.module.empty()) options.module = std::filesystem::absolute(options.module).string();
   options.check = !no_check;
+  if (short_open) options.short_sizes = ShortSizes::open;
   options.progress = show_progress;
   if (list) {
     Worker worker(script_command("worker.py", options.python, options.module, {}), options.folder + "/worker.log");

@@ -128,7 +128,9 @@ class Peers {
                                                 {"folder", options_.folder},
                                                 {"dynamic", true}},
                                                300);
-      auto open = std::make_unique<Subject>(files["lenz"], files["inputs"], SubjectOptions{options_.target, "", pool_});
+      auto open = std::make_unique<Subject>(files["lenz"], files["inputs"],
+                                            SubjectOptions{options_.target, "", pool_, true, options_.short_sizes});
+      row.constants = open->report().constants.size();
       if (options_.check)
         if (auto wrong = open->wrong()) row.wrong = "with its sizes open: " + *wrong;
       return open;

@@ -17,13 +17,14 @@ struct PeersOptions {
   std::vector<std::string> only;                                          // rows; empty: all
   std::vector<std::string> peers = {"eager", "default", "max-autotune"};  // eager, and modes of torch.compile
   int rounds = 7;
-  double seconds = 0.15;                       // of one side in one round
-  int threads = 0;                             // 0: as many as this process may use
-  int neighbours = 0;                          // sizes beside each own row's, of Lenz and the roof alone
-  bool models = false;                         // rows that are models too
-  bool dynamic = false;                        // Lenz also with every size left open
-  bool check = true;                           // results against the oracle, before anything is timed
-  std::string target, python, folder, module;  // `module`: a file with workloads in place of the tracked ones
+  double seconds = 0.15;                        // of one side in one round
+  int threads = 0;                              // 0: as many as this process may use
+  int neighbours = 0;                           // sizes beside each own row's, of Lenz and the roof alone
+  bool models = false;                          // rows that are models too
+  bool dynamic = false;                         // Lenz also with every size left open
+  ShortSizes short_sizes = ShortSizes::closed;  // of those
+  bool check = true;                            // results against the oracle, before anything is timed
+  std::string target, python, folder, module;   // `module`: a file with workloads in place of the tracked ones
   std::function<void(const std::string& line)> progress;
 };
 
@@ -48,6 +49,7 @@ struct PeerRow {
   double arithmetic_ms = 0;              // in which the machine does it
   std::string roof_failed;               // why arithmetic was not measured
   Measured dynamic{"lenz, sizes open"};
+  size_t constants = 0;        // sizes that were left open there and are short, so that the code has them as numbers
   std::optional<Share> share;  // of a model
   std::vector<PeerRow> neighbours;
 

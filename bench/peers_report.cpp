@@ -70,6 +70,7 @@ nlohmann::json row_json(const PeerRow& row) {
   j["operations"] = row.work.simple + row.work.products + row.work.narrow;
   j["roof_failed"] = row.roof_failed;
   j["open_ms"] = row.dynamic.times.best;
+  j["open_constants"] = row.constants;
   j["open_failed"] = row.dynamic.failed;
   if (row.share)
     j["share"] = {{"nodes", row.share->nodes()},
@@ -117,8 +118,11 @@ void print_row(std::FILE* out, const PeerRow& row, size_t peers) {
     if (!first.empty()) std::fprintf(out, "    %s: %s\n", m.subject.c_str(), first.c_str());
   }
   if (row.dynamic.times.best > 0)
-    std::fprintf(out, "    with its sizes open: %s, %.2f of the time\n", cell(row.dynamic.times.best).c_str(),
-                 row.dynamic.times.best / row.ms("lenz"));
+    std::fprintf(out, "    with its sizes open: %s, %.2f of the time%s\n", cell(row.dynamic.times.best).c_str(),
+                 row.dynamic.times.best / row.ms("lenz"),
+                 row.constants == 0
+                     ? ""
+                     : (" (" + std::to_string(row.constants) + " of them short, and numbers in the code)").c_str());
   if (!row.dynamic.failed.empty())
     std::fprintf(out, "    with its sizes open: %s\n",
                  row.dynamic.failed.substr(0, row.dynamic.failed.find('\n')).c_str());

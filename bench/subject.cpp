@@ -66,7 +66,8 @@ struct Subject::Impl {
     describe_host(how.runner);
     how.executable.pool = options.pool;
     how.executable.load_constant = constants_in(execute.folder);
-    executable = ExecutableSet(*graph, how, {.products_outside = true}).at(binding.lookup(), &report);
+    executable =
+        ExecutableSet(*graph, how, {.products_outside = true}, options.short_sizes).at(binding.lookup(), &report);
   }
 
   // What a run writes to stays what it was.

@@ -17,6 +17,7 @@ struct SubjectOptions {
   std::string target, cache;
   std::shared_ptr<runtime::Pool> pool;
   bool verify = true;  // the loops, before and after scheduling
+  ShortSizes short_sizes = ShortSizes::closed;
 };
 
 // Bytes that have to move in one call: what arguments and results hold, each once.

@@ -119,13 +119,60 @@ TEST(Rebinding, ACheckTriesSizesThatTheGraphAssumesNot) {
 TEST(Rebinding, ExecutablesAreChosenBySizes) {
   auto graph = parse_graph(
       "graph @g(%x: f32[s0, 4], %w: f32[5, 4], %b: f32[5]) { %h = aten.linear(%x, %w, %b) return %h }", op_table());
-  ExecutableSet set(*graph, {}, {});
+  ExecutableSet set(*graph, {}, {}, ShortSizes::open);
   auto at = [&](int64_t size) { return set.at([=](const SymNode*) { return std::optional(size); }); };
   auto usual = at(3), one = at(1);
   EXPECT_NE(usual, one);
   EXPECT_EQ(at(7), usual);
   EXPECT_EQ(at(1), one);
   EXPECT_EQ(set.built(), 2u);
+}
+
+// Sizes by name, those that are missing by what is known.
+SymValues named(const Graph& graph, const char* sizes) {
+  Binding binding = parse_binding(sizes, graph);
+  complete(binding, graph);
+  return [binding](const SymNode* s) { return binding.value(s); };
+}
+
+TEST(Rebinding, ShortSizesAreNumbersUntilTheyChange) {
+  auto graph = parse_graph(
+      "graph @g(%x: f32[s0, s1], %y: f32[s2, s1]) where s2 == 2 * s0 {\n"
+      "  %t = aten.t(%y)\n  %m = aten.mm(%x, %t)\n  return %m\n}\n",
+      op_table());
+  ExecutableSet set(*graph, {}, {});
+  auto at = [&](const char* sizes) { return set.at(named(*graph, sizes)); };
+  auto dims = [](const auto& executable) {
+    std::string text;
+    for (const loops::Buffer& b : executable->program().buffers)
+      for (Dim d : b.type.sizes) text += to_string(d) + " ";
+    return text;
+  };
+  const auto first = at("s0=1000,s1=3,s2=2000");
+  EXPECT_EQ(dims(first).find("s1"), std::string::npos) << dims(first);
+  EXPECT_NE(dims(first).find("s0"), std::string::npos) << "no short one: " << dims(first);
+  EXPECT_EQ(at("s0=500,s1=3,s2=1000"), first);
+  const auto other = at("s0=1000,s1=4,s2=2000");
+  EXPECT_NE(other, first);
+  EXPECT_NE(dims(other).find("s1"), std::string::npos) << dims(other);
+  EXPECT_EQ(at("s0=1000,s1=5,s2=2000"), other) << "what has changed once stays open";
+  EXPECT_EQ(at("s0=1000,s1=3,s2=2000"), first) << "what was built for it is better than what serves all";
+  EXPECT_EQ(set.built(), 2u);
+}
+
+TEST(Rebinding, FactsAndNumbersAmongTheInputsHoldForShortSizesToo) {
+  auto graph = parse_graph(
+      "graph @g(%x: f32[s0, s1], %n: int s1, %y: f32[s2]) where s2 <= s0 {\n"
+      "  %z = aten.mul(%x, %n)\n  return %z, %y\n}\n",
+      op_table());
+  const ClosedSizes found = short_sizes(*graph, named(*graph, "s0=8,s1=3,s2=4"));
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(symbol_name(found[0].first), "s0");
+  EXPECT_EQ(symbol_name(found[1].first), "s2");
+  const auto one = closed(*graph, {found[0]});
+  ASSERT_TRUE(one);
+  EXPECT_EQ(one->assumptions.prove(le(Dim(found[1].first), 8)), Truth::yes);
+  EXPECT_FALSE(closed(*graph, {{found[0].first, 8}, {found[1].first, 9}}));
 }
 
 }  // namespace

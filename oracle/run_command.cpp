@@ -111,7 +111,7 @@ struct Way {
 };
 const std::array<Way, 6>& ways() {
   static const std::array<Way, 6> all{{
-      {"llvm", {"--target", "--threads", "--cache", "--profile", "--trace", "--calls"}},
+      {"llvm", {"--target", "--threads", "--cache", "--profile", "--trace", "--calls", "--short-open"}},
       {"interp", {}},
       {"eager", {"--random", "--grad", "--guard"}},
       {"cuda", {}},
@@ -186,7 +186,7 @@ ExitCode run_command(std::span<const std::string> args) {
   uint64_t seed = 0, memory_limit = 0;
   std::string mode = "ordinary";
   size_t largest = 64;
-  bool guard = false, grad = false;
+  bool guard = false, grad = false, short_open = false;
   std::string random = "eager";
   app.add_option("FILE", file, "a graph's text; - is the standard input")->required();
   app.add_option("--on", on,
@@ -229,6 +229,8 @@ ExitCode run_command(std::span<const std::string> args) {
   app.add_flag("--profile", compiled.profile,
                "llvm: print what each kernel takes, reads and writes, against what the machine can copy");
   app.add_option("--trace", compiled.trace, "llvm: write a profile for chrome://tracing or Perfetto to this file");
+  app.add_flag("--short-open", short_open,
+               "llvm: sizes of the inputs that are open stay so in the code, however short");
   app.add_option("--calls", compiled.calls, "llvm: calls of a profile, of which the best one counts")
       ->check(CLI::Range(1, 1'000'000));
   app.add_option("--show", largest, "print elements of tensors with up to this many")->capture_default_str();
@@ -272,6 +274,7 @@ ExitCode run_command(std::span<const std::string> args) {
   Execution run;
   loops::Counters counters;
   try {
+    if (short_open) compiled.short_sizes = ShortSizes::open;
     if (way == "llvm" && compiled.profile && app.count("--calls") == 0) compiled.calls = 20;
     run = way == "llvm" ? run_compiled(*graph, values, binding.lookup(), boxed, options, compiled)
                         : run_interpreted(program_for(*graph, binding.lookup()), values, boxed, options, &counters);

@@ -103,7 +103,8 @@ Execution run_compiled(const Graph& graph, std::span<const RunValue> inputs, con
   build_options.executable.pool = pool;
   give_libtorch_threads(pool->workers());
   BuildReport report;
-  const auto executable = ExecutableSet(graph, build_options, {.products_outside = true}).at(sizes, &report);
+  const auto executable =
+      ExecutableSet(graph, build_options, {.products_outside = true}, how.short_sizes).at(sizes, &report);
   if (!how.profile && how.trace.empty()) return run_native(*executable, inputs, boxed, options);
 
   std::printf(
@@ -112,6 +113,9 @@ Execution run_compiled(const Graph& graph, std::span<const RunValue> inputs, con
       1e3 * (report.graph_seconds + report.schedule_seconds + report.code_seconds), 1e3 * report.graph_seconds,
       1e3 * report.schedule_seconds, 1e3 * report.code_seconds, report.kernels.kernels, report.kernels.repeated,
       report.kernels.from_cache, report.externs);
+  for (const auto& [symbol, value] : report.constants)
+    std::printf("%s is %lld in it, for it is short: other calls get other code\n",
+                std::string(symbol_name(symbol)).c_str(), static_cast<long long>(value));
   if (!report.given_up.empty()) std::printf("each nest is a kernel of its own: %s\n", report.given_up.c_str());
   double best = 1e9;
   for (int i = 0; i < how.calls; ++i) {

@@ -2,6 +2,7 @@
 // Thread-safety: as the graph's.
 #pragma once
 
+#include "compiler/driver/short_sizes.h"
 #include "oracle/execute.h"
 
 namespace lenz::oracle {
@@ -12,6 +13,7 @@ struct CompiledRun {
   bool profile = false;
   int calls = 1;      // all but the last on copies of the inputs
   std::string trace;  // a file for chrome://tracing or Perfetto
+  ShortSizes short_sizes = ShortSizes::closed;
 };
 
 Execution run_compiled(const Graph& graph, std::span<const RunValue> inputs, const SymValues& sizes, Boxed& boxed,

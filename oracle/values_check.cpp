@@ -60,7 +60,7 @@ class Runner {
       : options_(options),
         boxed_(boxed),
         programs_(graph, {}, kLower),
-        executables_(graph, build_options(options), kLower) {}
+        executables_(graph, build_options(options), kLower, ShortSizes::open) {}
 
   bool native() const { return !options_.target.empty(); }
   size_t programs() const { return native() ? executables_.built() : programs_.size(); }

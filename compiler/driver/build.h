@@ -7,6 +7,7 @@
 
 #include "compiler/backend/llvm/compile_kernels.h"
 #include "compiler/driver/compile.h"
+#include "compiler/driver/short_sizes.h"
 #include "compiler/runtime/executable.h"
 
 namespace lenz {
@@ -30,7 +31,8 @@ struct BuildReport {
   double graph_seconds = 0, schedule_seconds = 0, code_seconds = 0;
   native::CompileStatistics kernels;
   size_t externs = 0;
-  std::string given_up;  // what was not proved of the kernels that are best, and others were made (schedule/proved.h)
+  ClosedSizes constants;  // sizes left open that are numbers in it (ExecutableSet)
+  std::string given_up;   // what was not proved of the kernels that are best, and others were made (schedule/proved.h)
 };
 
 // Unsupported for what has no loops or no code.

@@ -64,27 +64,53 @@ std::unique_ptr<Graph> passed_for(const Graph& given, const SymValues& sizes, st
                    [](const std::unique_ptr<Graph>& made) -> const Assumptions& { return made->assumptions; });
 }
 
-ExecutableSet::ExecutableSet(const Graph& graph, BuildOptions options, const LowerOptions& lower)
-    : graph_(graph), options_(std::move(options)), lower_(lower) {
+ExecutableSet::ExecutableSet(const Graph& graph, BuildOptions options, const LowerOptions& lower, ShortSizes how)
+    : graph_(graph), options_(std::move(options)), lower_(lower), looked_(how == ShortSizes::open) {
   lower_.proved = options_.verify;
 }
 
+bool ExecutableSet::Kept::serves(const SymValues& sizes) const {
+  return std::ranges::all_of(constants, [&](const auto& size) { return sizes(size.first) == size.second; }) &&
+         lenz::serves(executable->program(), sizes);
+}
+
+// What changes from one call to another is open from then on.
+void ExecutableSet::look_at(const SymValues& sizes) {
+  if (!std::exchange(looked_, true)) first_ = short_sizes(graph_, sizes);
+  std::erase_if(first_, [&](const auto& size) { return sizes(size.first) != size.second; });
+}
+
+loops::Program ExecutableSet::program_at(const SymValues& sizes, ClosedSizes& constants) {
+  if (!first_.empty()) {
+    const auto special = specialised(graph_, sizes);
+    if (const auto graph = closed(special ? *special : graph_, first_)) {
+      constants = first_;
+      return program_for(*graph, sizes, options_.runner, lower_);
+    }
+  }
+  return program_for(graph_, sizes, options_.runner, lower_);
+}
+
 std::shared_ptr<runtime::Executable> ExecutableSet::at(const SymValues& sizes, BuildReport* report) {
-  auto found = std::ranges::find_if(kept_, [&](const auto& e) { return serves(e->program(), sizes); });
-  std::shared_ptr<runtime::Executable> chosen;
+  look_at(sizes);
+  auto found = kept_.end();
+  for (auto at = kept_.begin(); at != kept_.end(); ++at)
+    if ((found == kept_.end() || at->constants.size() > found->constants.size()) && at->serves(sizes)) found = at;
+  Kept chosen;
   if (found != kept_.end()) {
     chosen = *found;
     kept_.erase(found);
   } else {
     const auto start = std::chrono::steady_clock::now();
-    loops::Program program = program_for(graph_, sizes, options_.runner, lower_);
+    loops::Program program = program_at(sizes, chosen.constants);
     if (report) report->graph_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    chosen = build(std::move(program), options_, report, options_.verify);
+    chosen.executable = build(std::move(program), options_, report, options_.verify);
+    if (report) report->constants = chosen.constants;
     ++built_;
     if (kept_.size() == kMost) kept_.pop_back();
   }
   kept_.push_front(chosen);
-  return chosen;
+  return chosen.executable;
 }
 
 }  // namespace lenz

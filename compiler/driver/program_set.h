@@ -36,22 +36,36 @@ class ProgramSet {
   std::deque<loops::Program> programs_;  // which stay where they are
 };
 
-// The same as machine code. At most kMost are kept: those called last.
+// The same as machine code. At most kMost are kept: those called last. A size that is short (short_sizes.h) when it is
+// first seen is a constant in what is built, until calls come with another: what is built from then on leaves it open.
+// So each costs one more building at most, and calls whose short sizes never change run as if these had never been
+// open.
 class ExecutableSet {
  public:
   static constexpr size_t kMost = 8;
-  ExecutableSet(const Graph& graph, BuildOptions options, const LowerOptions& lower);
+  ExecutableSet(const Graph& graph, BuildOptions options, const LowerOptions& lower,
+                ShortSizes how = ShortSizes::closed);
 
   // Built by program_for() if there is none yet; the report says what that took.
   std::shared_ptr<runtime::Executable> at(const SymValues& sizes, BuildReport* report = nullptr);
   size_t built() const { return built_; }  // so far
 
  private:
+  struct Kept {
+    std::shared_ptr<runtime::Executable> executable;
+    ClosedSizes constants;  // sizes that are numbers in it
+    bool serves(const SymValues& sizes) const;
+  };
+  loops::Program program_at(const SymValues& sizes, ClosedSizes& constants);
+  void look_at(const SymValues& sizes);
+
   const Graph& graph_;
   BuildOptions options_;
   LowerOptions lower_;
-  std::deque<std::shared_ptr<runtime::Executable>> kept_;  // the last called first
+  std::deque<Kept> kept_;  // the last called first
   size_t built_ = 0;
+  bool looked_ = false;  // at the first call's sizes
+  ClosedSizes first_;    // short ones, which have not changed since
 };
 
 }  // namespace lenz

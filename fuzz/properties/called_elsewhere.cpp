@@ -1,4 +1,5 @@
 // An executable keeps what it found out about its first call's arguments: other calls must not be taken for that one.
+#include "compiler/base/hash.h"
 #include "compiler/driver/program_set.h"
 #include "compiler/loops/points.h"
 #include "fuzz/properties/list.h"
@@ -75,7 +76,9 @@ std::optional<Failure> otherwise_laid(Subject& subject) {
 
 // At one size after the other, and at the first again.
 std::optional<Failure> of_other_sizes(Subject& subject) {
-  ExecutableSet executables(subject.graph(), subject.build_options(2, false), {.products_outside = false});
+  const bool closed = combine(subject.setting().seed, hash_bytes("called_elsewhere")) % 2 == 0;
+  ExecutableSet executables(subject.graph(), subject.build_options(2, false), {.products_outside = false},
+                            closed ? ShortSizes::closed : ShortSizes::open);
   std::vector<oracle::Binding> sizes = oracle::various_sizes({}, subject.graph());
   if (sizes.size() > kSizes) sizes.resize(kSizes);
   if (!sizes.empty()) sizes.push_back(sizes[0]);
