@@ -105,6 +105,7 @@ class Decider {
     if (digest(print(graph_)) % 16 == 0) given_up(inside, other_machine());
     RandomChooser choose(hash_bytes(graph_.name) + graph_.node_count());
     set("run", "inputs", "#", digest(said_of_inputs(inside, sizes_, choose)));
+    closed_sizes();
     broken_graph();
     if (!has_many_facts(inside)) broken_loops("loops", loops::print(inside), 3);
     drop_repeated();
@@ -133,6 +134,21 @@ class Decider {
   static constexpr size_t kLongest = 4000, kSmall = 600;  // of a text that is broken
   Machine other_machine() const {
     return {digest(graph_.name + std::to_string(graph_.node_count())) % 2 == 1 ? "avx2" : "generic", 1, 64};
+  }
+
+  // Which sizes are short enough to be numbers in code, and the graph with those.
+  void closed_sizes() {
+    std::string said;
+    for (int64_t size : {kShortSize, kShortSize + 1})
+      for (const auto& [symbol, value] : short_sizes(graph_, [&](const SymNode*) { return std::optional(size); }))
+        said += std::string(symbol_name(symbol)) + " ";
+    const ClosedSizes found = short_sizes(graph_, sizes_);
+    if (found.empty()) return;
+    for (const ClosedSizes& some : {found, ClosedSizes{found.front()}}) {
+      const auto graph = closed(graph_, some);
+      said += graph ? print(*graph) : "no";
+    }
+    set("passes", "sizes", "closed #", digest(said));
   }
 
   // Most graphs have no products: nothing needs to say twice what is the same whoever computes these.
