@@ -561,7 +561,26 @@ class Grower {
     if (all.empty() && !made.empty()) all.push_back(Arg::of_value(made.back()));
     const size_t most = growth.habits.about == About::much ? 12 : 20;
     if (all.size() > most) all.resize(most);
+    if (const std::vector<Arg> numbers = sizes_and_numbers(graph); !numbers.empty() && c_.below(6) == 5)
+      for (uint64_t n = c_.below(2); n < 2; ++n) all.push_back(c_.pick(numbers));
     graph.set_outputs(all);
+  }
+
+  // What a program may return that asks for shapes.
+  static std::vector<Arg> sizes_and_numbers(const Graph& graph) {
+    std::vector<Arg> found;
+    for (ValueId v = 0; v < graph.value_count(); ++v) {
+      const Type& type = graph.type(v);
+      const NodeId producer = graph.value(v).producer;
+      if (producer != kNone && graph.node(producer).erased) continue;
+      if (!type.is_tensor()) {
+        if (type.kind >= TypeKind::sym_int && type.kind <= TypeKind::sym_bool) found.push_back(Arg::of_value(v));
+        continue;
+      }
+      for (Dim d : type.sizes())
+        if (!d.is_constant()) found.push_back(Arg::of_dim(d));
+    }
+    return found;
   }
 
   Chooser& c_;

@@ -163,7 +163,7 @@ TEST(Rebinding, ShortSizesAreNumbersUntilTheyChange) {
 TEST(Rebinding, FactsAndNumbersAmongTheInputsHoldForShortSizesToo) {
   auto graph = parse_graph(
       "graph @g(%x: f32[s0, s1], %n: int s1, %y: f32[s2]) where s2 <= s0 {\n"
-      "  %z = aten.mul(%x, %n)\n  return %z, %y\n}\n",
+      "  %z = aten.mul(%x, %n)\n  return %z, %y, s0 + s1\n}\n",
       op_table());
   const ClosedSizes found = short_sizes(*graph, named(*graph, "s0=8,s1=3,s2=4"));
   ASSERT_EQ(found.size(), 2u);
@@ -172,6 +172,7 @@ TEST(Rebinding, FactsAndNumbersAmongTheInputsHoldForShortSizesToo) {
   const auto one = closed(*graph, {found[0]});
   ASSERT_TRUE(one);
   EXPECT_EQ(one->assumptions.prove(le(Dim(found[1].first), 8)), Truth::yes);
+  EXPECT_EQ(print(*one).find("s0"), std::string::npos) << print(*one);
   EXPECT_FALSE(closed(*graph, {{found[0].first, 8}, {found[1].first, 9}}));
 }
 

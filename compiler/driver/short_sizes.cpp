@@ -47,8 +47,14 @@ std::unique_ptr<Graph> closed(const Graph& graph, const ClosedSizes& sizes) {
   if (!inferred) return nullptr;
   std::vector<const Type*> inputs;
   for (const Input& input : copy->inputs()) inputs.push_back(with_dims(context, copy->type(input.value), other));
-  return rebuilt(*copy, {.inputs = inputs,
-                         .argument = [&](const Arg& arg, const ParamType&) { return with_dims(context, arg, other); }});
+  auto made = rebuilt(*copy, {.inputs = inputs, .argument = [&](const Arg& arg, const ParamType&) {
+                                return with_dims(context, arg, other);
+                              }});
+  if (!made) return nullptr;
+  std::vector<Arg> outputs;
+  for (const Arg& arg : made->outputs()) outputs.push_back(with_dims(context, arg, other));
+  made->set_outputs(outputs);
+  return made;
 }
 
 }  // namespace lenz
