@@ -561,7 +561,7 @@ class Grower {
     if (all.empty() && !made.empty()) all.push_back(Arg::of_value(made.back()));
     const size_t most = growth.habits.about == About::much ? 12 : 20;
     if (all.size() > most) all.resize(most);
-    if (const std::vector<Arg> numbers = sizes_and_numbers(graph); !numbers.empty() && c_.below(6) == 5)
+    if (const std::vector<Arg> numbers = sizes_and_numbers(graph); !numbers.empty() && c_.below(3) == 2)
       for (uint64_t n = c_.below(2); n < 2; ++n) all.push_back(c_.pick(numbers));
     graph.set_outputs(all);
   }

@@ -43,7 +43,7 @@ TEST(Grow, GraphsAreValidAndPrintAndParse) {
 // Without them nobody asks what becomes of an input that is a number, or of sizes that follow from others.
 TEST(Grow, SomeTakeNumbersAndSomeRelateSizes) {
   constexpr std::string_view kComputed[] = {"lenz.sym_sub(", "lenz.sym_mul(", "lenz.sym_max(", "lenz.sym_min("};
-  size_t numbers = 0, open_numbers = 0, related = 0, named = 0;
+  size_t numbers = 0, open_numbers = 0, related = 0, named = 0, sizes_returned = 0, numbers_returned = 0;
   std::set<std::string_view> computed;
   for (uint64_t i = 0; i < 4000; ++i) {
     const Case c = draw_case(13, i, pool());
@@ -51,6 +51,10 @@ TEST(Grow, SomeTakeNumbersAndSomeRelateSizes) {
       const Type& t = c.graph->type(input.value);
       numbers += t.kind == TypeKind::sym_int;
       open_numbers += t.kind == TypeKind::sym_int && !t.offset.is_constant();
+    }
+    for (const Arg& a : c.graph->outputs()) {
+      sizes_returned += a.kind == ArgKind::integer && a.symbolic;
+      numbers_returned += a.is_value() && c.graph->type(a.value()).kind == TypeKind::sym_int;
     }
     const auto& facts = c.graph->assumptions.facts().conditions();
     related += std::ranges::any_of(facts, [](const Cond& f) { return !f.lhs.is_constant() && !f.rhs.is_constant(); });
@@ -61,6 +65,8 @@ TEST(Grow, SomeTakeNumbersAndSomeRelateSizes) {
   }
   EXPECT_GT(numbers, 40u);
   EXPECT_GT(open_numbers, 4u);
+  EXPECT_GT(sizes_returned, 15u);
+  EXPECT_GT(numbers_returned, 4u);
   EXPECT_GT(related, 20u);
   EXPECT_GT(named, 100u);
   EXPECT_EQ(computed.size(), std::size(kComputed));
