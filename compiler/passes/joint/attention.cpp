@@ -40,12 +40,12 @@ bool are_quicker_in_steps(const Type& scores, const PassContext& context) {
   return narrow_scores_are_quicker(count.constant() * item_size(scores.dtype));
 }
 
-// Whether shares that a softmax gives in another dtype are rounded to that of queries and values. A kernel of that
-// dtype rounds what has not been divided by its sum yet, which is another rounding: that of a number that is known goes
-// one way, and weighs as much as all else that is rounded.
-bool rounds_shares(const Graph& graph, const AttentionSteps& steps) {
+// Whether what the graph rounds to the dtype of queries and values is something else than one op of that dtype rounds.
+// Shares that come from a softmax in another dtype are known but for that rounding, which goes one way then; a kernel
+// rounds what has not been divided by its sum yet. And where that is what the graph rounds, the steps round shares.
+bool rounds_otherwise(const Graph& graph, const AttentionSteps& steps) {
   const Dtype dtype = graph.type(steps.left).dtype;
-  return is_reduced_float(dtype) && graph.type(steps.weights).dtype != dtype;
+  return is_reduced_float(dtype) && (steps.late || graph.type(steps.weights).dtype != dtype);
 }
 
 // Puts one op in the place of what the steps compute. Steps are taken from the product of queries and keys outwards;
@@ -285,7 +285,7 @@ class Fusion {
   ValueId assemble() {
     const AttentionForms& forms = attention_forms();
     ValueId key = steps_.scores_turned ? steps_.left : transposed(steps_.right);
-    if (rounds_shares(graph_, steps_)) {  // not to round is as right as to round there
+    if (rounds_otherwise(graph_, steps_)) {  // not to round is as right as to round there
       query_ = as(query_, wide_);
       key = as(key, wide_);
     }
@@ -350,8 +350,8 @@ void run(Graph& graph, PassContext& context) {
     if (!steps) return;
     if (are_quicker_in_steps(graph.type(steps->scores), context))
       return context.count("not fused: halves whose products are quicker");
-    if (rounds_shares(graph, *steps) && !context.slow_products.has(graph.type(steps->left).dtype))
-      return context.count("not fused: shares that are rounded");
+    if (rounds_otherwise(graph, *steps) && !context.slow_products.has(graph.type(steps->left).dtype))
+      return context.count("not fused: what is rounded is another thing");
     Fusion fusion(graph, uniforms, *steps, context.slow_products);
     ValueId made = fusion.build();
     if (made == kNone) return context.count("not fused: shapes, dtypes or masks");

@@ -99,6 +99,7 @@ class Finder {
     if (!m || !clean(*m) || number(*m, "back", 0) != 1) return false;
     start(bound(*last, "y"), false);
     steps_.weights = weights;
+    steps_.late = true;
     add_nodes(*last);
     add_nodes(*m);
     return scores(bound(*m, "x"), m->nodes, false);
