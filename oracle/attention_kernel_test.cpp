@@ -230,5 +230,35 @@ TEST(AttentionKernel, OfHalvesIsOneOpWhereTheirProductsAreSlow) {
   }
 }
 
+// A kernel of halves rounds weights before it divides them by their sum: shares that are rounded after their softmax in
+// f32 stay steps, or go to a kernel of f32 where the host's products of halves are slow.
+TEST(AttentionKernel, OfSharesThatAreRoundedIsNoOpOfHalves) {
+  auto taken = [](const std::string& softmax, bool slow) {
+    const auto graph = parse_graph(
+        "graph @g(%q: bf16[2, 8, 24, 16], %k: bf16[2, 8, 24, 16], %v: bf16[2, 8, 24, 16], %m: f32[24, 24]) {\n"
+        "  %t = aten.transpose(%k, -2, -1)\n  %s = aten.matmul(%q, %t)\n" +
+            softmax + "  %r = aten.matmul(%p, %v)\n  return %r\n}\n",
+        op_table());
+    RunnerOptions how;
+    if (slow) how.slow_products = DtypeSet::of(Dtype::bf16);
+    std::string dtype = "steps";
+    const auto program = to_loops(*graph, how, {.products_outside = true});
+    loops::for_each_node(program.body, [&](const loops::Node& node) {
+      const auto* e = std::get_if<loops::Extern>(&node.is);
+      if (e && e->op->full_name == "lenz.attention") dtype = info(program.buffers[e->args[0].value()].type.dtype).name;
+    });
+    return dtype;
+  };
+  const std::string cast = "  %p = aten._to_copy(%w, dtype=bf16)\n";
+  for (const std::string& wide : {"  %a = aten.add(%s, %m)\n  %w = aten.softmax(%a, -1)\n" + cast,
+                                  "  %w = aten.softmax(%s, -1, dtype=f32)\n" + cast}) {
+    EXPECT_EQ(taken(wide, false), "steps") << wide;
+    EXPECT_EQ(taken(wide, true), "f32") << wide;
+  }
+  const std::string halves = "  %p = aten.softmax(%s, -1)\n";
+  EXPECT_EQ(taken(halves, false), "bf16");
+  EXPECT_EQ(taken(halves, true), "bf16");
+}
+
 }  // namespace
 }  // namespace lenz::oracle

@@ -40,6 +40,14 @@ bool are_quicker_in_steps(const Type& scores, const PassContext& context) {
   return narrow_scores_are_quicker(count.constant() * item_size(scores.dtype));
 }
 
+// Whether what the graph rounds to the dtype of queries and values is something else than one op of that dtype rounds.
+// Shares that come from a softmax in another dtype are known but for that rounding, which goes one way then; a kernel
+// rounds what has not been divided by its sum yet. And where that is what the graph rounds, the steps round shares.
+bool rounds_otherwise(const Graph& graph, const AttentionSteps& steps) {
+  const Dtype dtype = graph.type(steps.left).dtype;
+  return is_reduced_float(dtype) && (steps.late || graph.type(steps.weights).dtype != dtype);
+}
+
 // Puts one op in the place of what the steps compute. Steps are taken from the product of queries and keys outwards;
 // what they do to the scores so far is where(seen, scale * scores, hidden) + bias.
 class Fusion {
@@ -257,7 +265,7 @@ class Fusion {
   }
 
   // Whether the host may take steps whose scores are rounded: the graph's were, and who knows how many there are is the
-  // host alone. What is scaled with something added is rounded on a grid of its own.
+  // host alone. What is scaled with something added, or where it is kept wider, is rounded on a grid of its own.
   bool may_be_narrow() const {
     const Type& scores = type(steps_.scores);
     if (!may_be_quicker_in_steps(scores, slow_products_) || numel(scores.sizes()).is_constant()) return false;
@@ -266,7 +274,9 @@ class Fusion {
       const bool bias = step.role == AttentionRole::bias;
       const bool scales = step.role == AttentionRole::scale || step.role == AttentionRole::factor ||
                           step.role == AttentionRole::divisor;
-      if ((bias && type(step.result).dtype != scores.dtype) || (scales && added)) return false;
+      if ((bias && type(step.result).dtype != scores.dtype) ||
+          (scales && (added || type(step.result).dtype != scores.dtype)))
+        return false;
       added = added || bias;
     }
     return true;
@@ -275,6 +285,10 @@ class Fusion {
   ValueId assemble() {
     const AttentionForms& forms = attention_forms();
     ValueId key = steps_.scores_turned ? steps_.left : transposed(steps_.right);
+    if (rounds_otherwise(graph_, steps_)) {  // not to round is as right as to round there
+      query_ = as(query_, wide_);
+      key = as(key, wide_);
+    }
     ValueId value = as(steps_.turned ? transposed(steps_.value) : steps_.value, type(query_).dtype);
     if (!same(product_batch_, batch_)) {
       query_ = recounted(query_, product_batch_);
@@ -336,6 +350,8 @@ void run(Graph& graph, PassContext& context) {
     if (!steps) return;
     if (are_quicker_in_steps(graph.type(steps->scores), context))
       return context.count("not fused: halves whose products are quicker");
+    if (rounds_otherwise(graph, *steps) && !context.slow_products.has(graph.type(steps->left).dtype))
+      return context.count("not fused: what is rounded is another thing");
     Fusion fusion(graph, uniforms, *steps, context.slow_products);
     ValueId made = fusion.build();
     if (made == kNone) return context.count("not fused: shapes, dtypes or masks");

@@ -98,6 +98,8 @@ class Finder {
     auto m = first_match(attention_patterns().exponentials, id);
     if (!m || !clean(*m) || number(*m, "back", 0) != 1) return false;
     start(bound(*last, "y"), false);
+    steps_.weights = weights;
+    steps_.late = true;
     add_nodes(*last);
     add_nodes(*m);
     return scores(bound(*m, "x"), m->nodes, false);
@@ -128,6 +130,7 @@ class Finder {
       if (auto m = first_match(attention_patterns().softmax, id)) {
         if (!clean(*m) || number(*m, "back", 0) != (turned ? 2 : 1)) return false;
         add_nodes(*m);
+        steps_.weights = v;
         return scores(bound(*m, "x"), m->nodes, turned);
       }
       auto m = first_match(attention_patterns().weights, id);

@@ -25,6 +25,8 @@ struct AttentionSteps {
   ValueId left = kNone, right = kNone, scores = kNone;  // the first product
   double scale = 1;                                     // of the product itself
   bool scores_turned = false;                           // left and right are keys and queries then
+  ValueId weights = kNone;                              // what the softmax gives, of the dtype that it is taken in
+  bool late = false;                                    // they are divided by their sum when the product is done
   ValueId value = kNone;
   bool turned = false;                    // the second product is of values and weights, both transposed
   std::vector<AttentionStep> on_scores;   // in the order in which they are done
