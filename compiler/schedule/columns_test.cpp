@@ -72,6 +72,11 @@ TEST(Columns, LongRowsAreScannedInLanes) {
   EXPECT_THAT(text("f32", "1000, 40", "cumsum(%x, 0)"), Not(ContainsRegex("scan j[0-9]+ < 1000 lanes")));
 }
 
+TEST(Columns, TheBestSoFarIsFoundOneByOne) {
+  const char* graph = "graph @g(%x: f32[64, 5000]) {\n  %y, %i = aten.cummax(%x, 1)\n  return %y, %i\n}\n";
+  EXPECT_THAT(loops::print(scheduled(graph, cpu_target("avx512", 1))), Not(ContainsRegex("scan j[0-9]+ < 5000 lanes")));
+}
+
 // What is made of a sum needs registers when the sum is done.
 TEST(Columns, WhatIsMadeOfSumsTakesNoneOfThem) {
   const std::string graph =
