@@ -18,6 +18,7 @@ PACKAGE = ROOT / "compiler" / "torch" / "python"
 sys.path.insert(0, str(PACKAGE))
 
 import lenz  # noqa: E402
+from lenz.fake_kernels import mended_kernels  # noqa: E402
 from torch.fx.experimental.proxy_tensor import make_fx  # noqa: E402
 from torch.utils._pytree import tree_map  # noqa: E402
 
@@ -34,7 +35,7 @@ def joint_graph(case):
         return (loss, *torch.autograd.grad(loss, [t for t in args if t.requires_grad]))
 
     args = (*(t.requires_grad_(t.is_floating_point()) for t in case.args), *held.values())
-    with torch.backends.mkldnn.flags(enabled=False):  # its recurrent layers keep what they need in bytes of their own
+    with torch.backends.mkldnn.flags(enabled=False), mended_kernels():  # its recurrent layers keep what they need in bytes of their own
         return make_fx(step, tracing_mode="fake")(*args), args
 
 

@@ -25,7 +25,6 @@ void ProgramVerifier::axes(const Nest& nest, const Scope& scope) {
   bool scan = false, reduces = false;
   for (const Axis& a : nest.axes) {
     if (scan) report(105, "an axis inside the scan axis");
-    if (a.kind == AxisKind::scan && (a.lanes != 1 || a.unroll != 1)) report(105, "a scan axis runs point by point");
     scan = scan || a.kind == AxisKind::scan;
     reduces = reduces || a.kind == AxisKind::reduction;
     use(a.extent, scope);

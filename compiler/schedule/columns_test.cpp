@@ -58,6 +58,25 @@ TEST(Columns, RowsWhoseStepsTakeLongAreBesideEachOther) {
   EXPECT_THAT(text("3969, 63", "cumsum(%x, 1)"), Not(ContainsRegex("lanes 16.*, scan")));
 }
 
+// A row is scanned in vectors where it lies so and is as long as some; what each writes is read by none behind it.
+TEST(Columns, LongRowsAreScannedInLanes) {
+  auto text = [&](const std::string& dtype, const std::string& sizes, const std::string& value) {
+    return loops::print(
+        scheduled("graph @g(%x: " + dtype + "[" + sizes + "]) {\n  %y = aten." + value + "\n  return %y\n}\n",
+                  cpu_target("avx512", 1)));
+  };
+  EXPECT_THAT(text("f32", "1000003", "cumsum(%x, 0)"), ContainsRegex("scan j[0-9]+ < 1000003 lanes 16"));
+  EXPECT_THAT(text("f64", "7, 1000", "cumprod(%x, 1)"), ContainsRegex("scan j[0-9]+ < 1000 lanes 8"));
+  EXPECT_THAT(text("f32", "4, 1000", "logcumsumexp(%x, 1)"), ContainsRegex("scan j[0-9]+ < 1000 lanes 16"));
+  EXPECT_THAT(text("f32", "4000, 31", "cumsum(%x, 1)"), Not(ContainsRegex("scan j[0-9]+ < 31 lanes")));
+  EXPECT_THAT(text("f32", "1000, 40", "cumsum(%x, 0)"), Not(ContainsRegex("scan j[0-9]+ < 1000 lanes")));
+}
+
+TEST(Columns, TheBestSoFarIsFoundOneByOne) {
+  const char* graph = "graph @g(%x: f32[64, 5000]) {\n  %y, %i = aten.cummax(%x, 1)\n  return %y, %i\n}\n";
+  EXPECT_THAT(loops::print(scheduled(graph, cpu_target("avx512", 1))), Not(ContainsRegex("scan j[0-9]+ < 5000 lanes")));
+}
+
 // What is made of a sum needs registers when the sum is done.
 TEST(Columns, WhatIsMadeOfSumsTakesNoneOfThem) {
   const std::string graph =

@@ -47,6 +47,7 @@ class KernelMaker {
   std::pair<loops::Axis, Dim> cut(size_t k, int64_t size);
   loops::Axis cut_as_one(size_t innermost, uint32_t joined, int64_t size);
   bool may_have_lanes(const loops::Nest& nest, const loops::Axis& axis) const;
+  bool may_scan_in_lanes(const loops::Nest& nest, const loops::Axis& axis) const;
   static int64_t widest(const loops::Nest& nest, const loops::Axis& axis);
   void add_lanes(loops::Nest& nest) const;
 

@@ -1,7 +1,9 @@
 // Cuts a kernel's points as its group says, and decides lanes.
 #include <algorithm>
 
+#include "compiler/loops/index_algebra.h"
 #include "compiler/loops/verify.h"
+#include "compiler/schedule/addresses.h"
 #include "compiler/schedule/kernel_maker.h"
 #include "compiler/schedule/symbols.h"
 
@@ -17,6 +19,7 @@ namespace {
 
 constexpr size_t kMostUnrolled = 160;  // instructions of an unrolled body
 constexpr double kMostDrawn = 320;     // what one that draws costs: its code is as much
+constexpr int64_t kLeastScanned = 2;   // vectors of a row that is scanned in lanes
 constexpr double kFewOfColumn = 3;     // simple operations, which need no registers of their own beside a sum's
 
 // Simple operations for each number that is combined: not what is made of the result, nor what is there once.
@@ -88,11 +91,36 @@ std::pair<Axis, Dim> KernelMaker::cut(size_t k, int64_t size) {
 
 // Whether points along an axis may run in lanes: they are in order then, all at once.
 bool KernelMaker::may_have_lanes(const Nest& nest, const Axis& axis) const {
-  if (axis.kind == AxisKind::scan) return false;
+  if (axis.kind == AxisKind::scan && !may_scan_in_lanes(nest, axis)) return false;
   for (const loops::Instr& i : nest.body)
     if (i.ordered && axis.kind == AxisKind::reduction) return false;
   return std::ranges::all_of(nest.stores, [&](const Store& s) {
     return s.mode == loops::StoreMode::assign || loops::lanes_apart(program_, nest, s, axis);
+  });
+}
+
+// Whether neighbours along a scan axis may be computed at once: each has a place of its own, nothing is read that an
+// earlier one wrote, and a row has more of them than take less time one by one.
+bool KernelMaker::may_scan_in_lanes(const Nest& nest, const Axis& axis) const {
+  if (axis.extent.is_constant() && axis.extent.constant() < int64_t{kLeastScanned} * target_.lanes(4)) return false;
+  for (size_t k = 0; k < nest.axes.size(); ++k)
+    if (nest.axes[k].kind == AxisKind::parallel && scans_beside(program_, nest, nest.axes, k, target_)) return false;
+  loops::IndexSpace space(program_.context->syms, program_.assumptions.known());
+  space.add_axis(axis.symbol, axis.extent);
+  const std::vector<BufferId> storages = storages_of(program_);
+  // Where the best so far stands takes few steps one by one, where few are better, but many in vectors.
+  auto in_vectors = [](const loops::Instr& i) {
+    return loops::row_of(i.combine).parts == 1 || i.combine == loops::Combine::log_sum_exp;
+  };
+  for (const loops::Instr& i : nest.body)
+    if (i.kind == InstrKind::scan && (i.ordered || i.combine == loops::Combine::last || !in_vectors(i))) return false;
+  return std::ranges::all_of(nest.stores, [&](const Store& s) {
+    const auto stride = space.stride(address_of(program_, s.buffer, s.index), 0);
+    if (s.mode != loops::StoreMode::assign || !stride || !stride->is(1)) return false;
+    return std::ranges::none_of(nest.body, [&](const loops::Instr& i) {
+      return i.kind == InstrKind::load && storages[i.buffer] == storages[s.buffer] &&
+             (i.buffer != s.buffer || i.index != s.index);
+    });
   });
 }
 

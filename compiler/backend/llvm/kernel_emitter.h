@@ -232,6 +232,7 @@ class KernelEmitter {
   void write(const Accumulator& a, size_t copy, const State& state);
   State copies_as_one(const Accumulator& a, size_t copies, Frame& f);
   State take_in(const Accumulator& a, Frame& f, size_t copy, bool masked);
+  State scan_lanes(const Accumulator& a, Frame& f);
   State element(loops::Ssa at, Frame& f);
   void finish_reduce(loops::Ssa at, Frame& f, State state, bool wide);
   State across_lanes(const loops::Instr& instr, State state);

@@ -422,7 +422,7 @@ void KernelEmitter::points(std::vector<Frame>& frames, const Axes& inner) {
         continue;
       }
       for (size_t c = 0; c < at.size(); ++c) {
-        State state = take_in(*scan, at[c], c, lanes_inside);
+        State state = lanes_inside ? scan_lanes(*scan, at[c]) : take_in(*scan, at[c], c, false);
         at[c].values[i] = {state[0], lane_axis_ != nullptr};
         at[c].states[i] = std::move(state);
       }

@@ -1,5 +1,5 @@
 // Rows that are scanned one element after another, each of which waits for the one before: several rows at a time, none
-// of which waits for another one.
+// of which waits for another one; or one row in vectors, each of which waits for the one before once.
 #include <algorithm>
 
 #include "compiler/backend/llvm/kernel_emitter.h"
@@ -50,6 +50,31 @@ void KernelEmitter::scan_rows(const Nest& n, DimCode& dims) {
     dims.bind(kernel_->axes[0].symbol, at);
     nest(n, dims);
   });
+}
+
+// The states of neighbouring points: each lane takes in the one before it, then what two before it have, then four.
+// What came before the vector stands in every lane of the accumulator's first copy, and goes on without waiting for
+// them.
+State KernelEmitter::scan_lanes(const Accumulator& a, Frame& f) {
+  const loops::Instr& instr = nest_->body[a.at];
+  auto merged = [&](const State& x, const State& y) { return combine_code(*wide_, instr.combine, instr.dtype, x, y); };
+  // Lane i of two vectors, one behind the other.
+  auto moved = [&](const State& x, const State& y, const auto& lane) {
+    std::vector<int> from;
+    for (int i = 0; i < lanes_; ++i) from.push_back(lane(i));
+    auto part = [&](llvm::Value* v, llvm::Value* w) { return v ? b_.CreateShuffleVector(v, w, from) : nullptr; };
+    State made;
+    for (size_t p = 0; p < x.size(); ++p)
+      made.push_back({part(x[p].value, y[p].value), part(x[p].imaginary, y[p].imaginary)});
+    return made;
+  };
+  const State none = identity_code(*wide_, instr.combine, instr.dtype);
+  State own = element(a.at, f);
+  for (int step = 1; step < lanes_; step *= 2)
+    own = merged(moved(own, none, [&](int i) { return i < step ? lanes_ + i : i - step; }), own);
+  const State before = read(a, 0);
+  write(a, 0, merged(before, moved(own, own, [&](int) { return lanes_ - 1; })));
+  return merged(before, own);
 }
 
 }  // namespace lenz::native

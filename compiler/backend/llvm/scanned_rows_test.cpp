@@ -33,6 +33,29 @@ TEST(ScannedRows, OfOtherLengthsStandAlone) {
   for (int64_t rows : {1, 9}) expect_same(text, {numbers({rows, 6})});
 }
 
+// A row in vectors is what it is one by one, whole vectors or not, of any size.
+TEST(ScannedRows, InLanesAreTheSame) {
+  for (const char* lanes : {"lanes 8", "lanes 16 unroll 2"})
+    for (int64_t columns : {0, 1, 15, 16, 17, 32, 63, 99})
+      for (const char* combine : {"sum", "maximum", "minimum"}) {
+        SCOPED_TRACE(fmt::format("{} of {} in {}", combine, columns, lanes));
+        std::string text = text_of(combine);
+        text.insert(text.find("s1 {\n", text.find("scan i")) + 3, std::string(lanes) + " ");
+        expect_same(text, {numbers({3, columns})});
+      }
+}
+
+// Of states of two parts: where the greatest so far stands, the first one of equal ones.
+TEST(ScannedRows, PlacesInLanesAreTheSame) {
+  for (const char* combine : {"argmax", "argmax_last", "argmin"})
+    expect_same(fmt::format("loops @places {{\n  input %x: f32[5, 117] placed\n  temp %y: i64[5, 117] placed\n"
+                            "  kernel k < 5 {{\n    for scan i < 117 lanes 8 {{\n      %0 = load %x[k, i]\n"
+                            "      %1 = index[i]\n      %2 = scan {} %0, %1\n      %3 = part 1 of %2\n"
+                            "      store %y[k, i] = %3\n    }}\n  }}\n  return %y\n}}\n",
+                            combine),
+                {numbers({5, 117})});
+}
+
 // No product waits for those of the three other rows.
 TEST(ScannedRows, AreFourInOneLoop) {
   const std::string code =

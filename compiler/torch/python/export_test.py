@@ -422,6 +422,14 @@ class Exports(ExportCase):
             with self.subTest(dtype=dtype, mode=mode, last=last):
                 self.agrees(self.export(f, table.to(dtype), rows, starts), f, table.to(dtype), rows, starts)
 
+    def test_gradients_that_lie_densely_whatever_they_are_of(self):
+        aten, x, one = torch.ops.aten, X.t(), torch.ones(())
+        for f in (lambda g, x: aten.mse_loss_backward(g, x, x + 1, 1).view(-1),
+                  lambda g, x: aten.smooth_l1_loss_backward(g, x, x + 1, 2, 1.0).view(-1),
+                  lambda g, x: aten.huber_loss_backward(g, x, x + 1, 1, 0.5).view(-1),
+                  lambda g, x: aten._log_softmax_backward_data(x, x * 2, 1, torch.float32).view(-1)):
+            self.agrees(self.export(f, one, x), f, one, x)
+
     def test_a_call_whose_parts_ask_for_values(self):
         window = torch.hann_window(8)
         f = lambda x: torch.istft(torch.stft(x, 8, 2, window=window, return_complex=True), 8, 2, window=window)

@@ -1,4 +1,4 @@
-"""Fake kernels of torch's that give another dtype or size than the op does, or ask more of sizes than it does."""
+"""Fake kernels of torch's that give another dtype, size or layout than the op does, or ask more of sizes than it does."""
 
 import contextlib
 import functools
@@ -8,6 +8,7 @@ import unittest.mock
 import torch
 import torch._prims_common
 import torch._refs
+from torch._decomp import decomposition_table
 from torch._subclasses.fake_impls import op_implementations_dict
 from torch.fx.experimental.symbolic_shapes import (
     free_unbacked_symbols,
@@ -89,6 +90,18 @@ _MENDED = {_ATEN.index.Tensor: _own_sizes_stay_within, _ATEN._unique2.default: _
            _ATEN.bincount.default: _counts_are_integers, _ATEN._embedding_bag.default: _of_each_bag,
            _ATEN._embedding_bag_forward_only.default: _of_each_bag}
 
+# Gradients that eager writes row by row, however what they are of lies; torch's definitions keep that layout.
+_DENSE = (_ATEN.mse_loss_backward.default, _ATEN.smooth_l1_loss_backward.default, _ATEN.huber_loss_backward.default,
+          _ATEN._log_softmax_backward_data.default)
+
+
+def _lies_densely(definition):
+    @functools.wraps(definition)
+    def mended(*args, **kwargs):
+        return definition(*args, **kwargs).contiguous()
+
+    return mended
+
 
 def _equal_sizes_first(plain):
     """Sizes that are one expression, or the number 1, broadcast to it, whatever it is: whether it is 1 need not be asked."""
@@ -141,10 +154,12 @@ _UNASKED = ((torch._subclasses.fake_impls, "infer_size", _equal_sizes_first),
 def mended_kernels():
     """A context in which they give the op's."""
     mended = {op: mend(op_implementations_dict.get(op, op)) for op, mend in _MENDED.items()}
+    dense = {op: _lies_densely(decomposition_table[op]) for op in _DENSE}
     # Pools divide as Python does, but ask whether a rest remains before: no size would stay open.
     floors = unittest.mock.patch.object(torch._meta_registrations, "div_rtn", operator.floordiv)
     with contextlib.ExitStack() as changed:
         changed.enter_context(unittest.mock.patch.dict(op_implementations_dict, mended))
+        changed.enter_context(unittest.mock.patch.dict(decomposition_table, dense))
         changed.enter_context(floors)
         for of, name, mend in _UNASKED:
             changed.enter_context(unittest.mock.patch.object(of, name, mend(getattr(of, name))))
