@@ -158,8 +158,8 @@ TEST(AttentionKernel, StaysOneOp) {
   EXPECT_EQ(externs(apart, true).find("attention"), std::string::npos);
 }
 
-// Hosts whose products are faster than their attention take its steps where caches hold the scores, and wherever one
-// query meets its keys.
+// Hosts whose products are faster than their attention take its steps where caches hold the scores; all do where there
+// are few of them, and wherever one query meets its keys.
 TEST(AttentionKernel, IsStepsWhereProductsAreFaster) {
   auto stays = [](const std::string& sizes, const std::string& rest, bool in_steps) {
     RunnerOptions how;
@@ -178,10 +178,11 @@ TEST(AttentionKernel, IsStepsWhereProductsAreFaster) {
     return "%q: " + dtype + "[" + queries + ", 64], %k: " + dtype + "[" + keys + ", 64], %v: " + dtype + "[" + keys +
            ", 64]";
   };
-  const std::string few = heads("f32", "2, 4, 50", "2, 4, 60");
-  EXPECT_TRUE(stays(few, "", false) && !stays(few, "", true));
-  EXPECT_TRUE(stays(few, ", is_causal=true", true));  // half of the scores are not looked at
+  const std::string some = heads("f32", "2, 8, 200", "2, 8, 200"), few = heads("f32", "2, 4, 50", "2, 4, 60");
+  EXPECT_TRUE(stays(some, "", false) && !stays(some, "", true));
+  EXPECT_TRUE(stays(some, ", is_causal=true", true));  // half of the scores are not looked at
   EXPECT_TRUE(stays(heads("f32", "2, 8, 800", "2, 8, 800"), "", true));
+  EXPECT_FALSE(stays(few, "", false) || stays(few, ", is_causal=true", false)) << "everywhere: a call costs more";
   EXPECT_TRUE(stays(heads("bf16", "2, 4, 50", "2, 4, 60"), "", true));
   EXPECT_TRUE(stays(heads("f32", "2, 4, 50", "2, 2, 60"), ", enable_gqa=true", true));
   EXPECT_FALSE(stays(heads("f32", "2, 4, 1", "2, 4, 60"), "", false));

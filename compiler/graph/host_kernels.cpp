@@ -70,18 +70,19 @@ bool has_host_kernel(const Graph& graph, const Node& node) {
   return !draws_numbers(*node.op, node.arguments());
 }
 
-bool suits_steps(const Graph& graph, const Node& node) {
-  constexpr int64_t kMostBytes = 20 << 20;
+bool suits_steps(const Graph& graph, const Node& node, bool quick_products) {
+  constexpr int64_t kMostBytes = 20 << 20, kFewBytes = 1 << 20;
   if (!is_attention(*node.op)) return false;
   const Type &query = graph.type(node.args[0].value()), &key = graph.type(node.args[1].value());
   if (query.dtype != Dtype::f32 || query.rank() != key.rank()) return false;
   // Keys that several queries share would be copied for each.
   if (!std::ranges::equal(query.sizes().first(query.rank() - 2), key.sizes().first(key.rank() - 2))) return false;
-  if (const int i = node.op->schema.find("is_causal"); i >= 0 && node.args[static_cast<size_t>(i)].boolean())
-    return false;
   const Dim scores = product(query.sizes().first(query.rank() - 1)) * key.sizes()[key.rank() - 2];
-  if (!scores.is_constant()) return is_written_out(*node.op);
-  return scores.constant() * item_size(query.dtype) <= kMostBytes;
+  if (!scores.is_constant()) return quick_products && is_written_out(*node.op);
+  const int64_t bytes = scores.constant() * item_size(query.dtype);
+  if (bytes <= kFewBytes || !quick_products) return bytes <= kFewBytes;
+  const int causal = node.op->schema.find("is_causal");
+  return bytes <= kMostBytes && !(causal >= 0 && node.args[static_cast<size_t>(causal)].boolean());
 }
 
 bool narrow_scores_are_quicker(int64_t bytes) { return bytes >= 256 << 10 && bytes <= 16 << 20; }
