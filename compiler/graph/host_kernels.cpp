@@ -70,8 +70,8 @@ bool has_host_kernel(const Graph& graph, const Node& node) {
   return !draws_numbers(*node.op, node.arguments());
 }
 
-bool suits_steps(const Graph& graph, const Node& node, bool quick_products) {
-  constexpr int64_t kMostBytes = 20 << 20, kFewBytes = 1 << 20;
+bool suits_steps(const Graph& graph, const Node& node, bool quick_products, int64_t few) {
+  constexpr int64_t kMostBytes = 20 << 20;
   if (!is_attention(*node.op)) return false;
   const Type &query = graph.type(node.args[0].value()), &key = graph.type(node.args[1].value());
   if (query.dtype != Dtype::f32 || query.rank() != key.rank()) return false;
@@ -80,7 +80,7 @@ bool suits_steps(const Graph& graph, const Node& node, bool quick_products) {
   const Dim scores = product(query.sizes().first(query.rank() - 1)) * key.sizes()[key.rank() - 2];
   if (!scores.is_constant()) return quick_products && is_written_out(*node.op);
   const int64_t bytes = scores.constant() * item_size(query.dtype);
-  if (bytes <= kFewBytes || !quick_products) return bytes <= kFewBytes;
+  if (bytes <= few || !quick_products) return bytes <= few;
   const int causal = node.op->schema.find("is_causal");
   return bytes <= kMostBytes && !(causal >= 0 && node.args[static_cast<size_t>(causal)].boolean());
 }

@@ -14,10 +14,10 @@ bool may_have_host_kernel(const OpDef& op);
 // steps read keys and values once, and no dropout, whose numbers are ours. Gradients of convolutions: where that of a
 // weight is asked for, unless products give it.
 bool has_host_kernel(const Graph& graph, const Node& node);
-// Whether a node is attention in f32 that is left to products of its own: of so few scores that what a host does around
-// them takes as long as they do; and where its products are faster than its attention (`quick_products`), all whose
-// scores are looked at while caches hold them, or of a graph that had them all, as many as a run says.
-bool suits_steps(const Graph& graph, const Node& node, bool quick_products);
+// Whether a node is attention in f32 that is left to products of its own: of few scores, in bytes; and where a host's
+// products are faster than its attention (`quick_products`), all whose scores are looked at while caches hold them, or
+// of a graph that had them all, as many as a run says.
+bool suits_steps(const Graph& graph, const Node& node, bool quick_products, int64_t few);
 // Whether so many bytes of scores in halves are left to products of their own: hosts multiply halves up to twice as
 // fast there as within one op, which has its scores in f32. Fewer are not worth three calls; more would not stay in
 // caches.

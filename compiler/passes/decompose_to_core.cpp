@@ -53,7 +53,7 @@ class Decomposer {
   bool stays(const Node& node) const {
     if (is_core(node)) return true;
     if (!context_.products_outside || !has_host_kernel(graph_, node)) return false;
-    return !suits_steps(graph_, node, context_.attention_in_steps);
+    return !suits_steps(graph_, node, context_.attention_in_steps, context_.few_scores);
   }
 
   // Whether anything but writes and views stands behind a write.

@@ -66,6 +66,7 @@ class PassContext {
   const TensorEvaluator* evaluator = nullptr;  // null: none
   bool products_outside = false;               // RunnerOptions'
   bool attention_in_steps = false;             // as above
+  int64_t few_scores = 0;                      // as above
   DtypeSet slow_products;                      // as above
 
   size_t allowed() const { return allowed_; }

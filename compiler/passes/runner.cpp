@@ -85,6 +85,7 @@ class Runner {
     if (options_.evaluator) context.evaluator = &options_.evaluator;
     context.products_outside = options_.products_outside;
     context.attention_in_steps = options_.attention_in_steps;
+    context.few_scores = options_.few_scores;
     context.slow_products = options_.slow_products;
 
     auto start = std::chrono::steady_clock::now();

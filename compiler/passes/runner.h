@@ -39,6 +39,7 @@ struct RunnerOptions {
   TensorEvaluator evaluator;
   bool products_outside = false;    // a host has kernels for products: what is nothing but some of these stays one op
   bool attention_in_steps = false;  // but attention that suits them: the host's products are faster than it
+  int64_t few_scores = 0;           // so many bytes of an attention's scores take it less than it takes a host to begin
   DtypeSet slow_products;           // narrow floats whose products take the host as long as those of f32
   // Called after each line, with the graph before (a copy) and after: a dump, a diff. The same graph twice if it did
   // not change.
