@@ -566,19 +566,18 @@ class Grower {
     graph.set_outputs(all);
   }
 
-  // What a program may return that asks for shapes.
+  // What a program may return that asks for shapes; not how many there are of what floats decide.
   static std::vector<Arg> sizes_and_numbers(const Graph& graph) {
     std::vector<Arg> found;
     for (ValueId v = 0; v < graph.value_count(); ++v) {
       const Type& type = graph.type(v);
-      const NodeId producer = graph.value(v).producer;
-      if (producer != kNone && graph.node(producer).erased) continue;
-      if (!type.is_tensor()) {
-        if (type.kind >= TypeKind::sym_int && type.kind <= TypeKind::sym_bool) found.push_back(Arg::of_value(v));
-        continue;
-      }
+      const NodeId by = graph.value(v).producer;
+      if (by != kNone && graph.node(by).erased) continue;
+      if (type.kind == TypeKind::sym_int && !graph.assumptions.mentions_open(type.offset))
+        found.push_back(Arg::of_value(v));
+      if (!type.is_tensor()) continue;
       for (Dim d : type.sizes())
-        if (!d.is_constant()) found.push_back(Arg::of_dim(d));
+        if (!d.is_constant() && !graph.assumptions.mentions_open(d)) found.push_back(Arg::of_dim(d));
     }
     return found;
   }

@@ -160,6 +160,16 @@ TEST(Rebinding, ShortSizesAreNumbersUntilTheyChange) {
   EXPECT_EQ(set.built(), 2u);
 }
 
+// That nothing is to be counted is known of no elements alone.
+TEST(Rebinding, WhatOnlyOpenSizesGoWithLeavesThemOpen) {
+  auto graph = parse_graph(
+      "graph @g(%x: f32[s0]) {\n"
+      "  %n: i64[u0, 1] strides [1, u0] = aten.nonzero(%x)\n  return %n, u0\n}\n",
+      op_table());
+  ExecutableSet set(*graph, {}, {});
+  EXPECT_NO_THROW(set.at(named(*graph, "s0=0")));
+}
+
 TEST(Rebinding, FactsAndNumbersAmongTheInputsHoldForShortSizesToo) {
   auto graph = parse_graph(
       "graph @g(%x: f32[s0, s1], %n: int s1, %y: f32[s2]) where s2 <= s0 {\n"

@@ -80,12 +80,18 @@ void ExecutableSet::look_at(const SymValues& sizes) {
   std::erase_if(first_, [&](const auto& size) { return sizes(size.first) != size.second; });
 }
 
+// Where rules decide more of constants than of sizes, the rest of a graph may not go with it: a count that the run
+// tells is known of nothing to count. Then they stay open.
 loops::Program ExecutableSet::program_at(const SymValues& sizes, ClosedSizes& constants) {
-  if (!first_.empty()) {
-    const auto special = specialised(graph_, sizes);
-    if (const auto graph = closed(special ? *special : graph_, first_)) {
+  const auto special = first_.empty() ? nullptr : specialised(graph_, sizes);
+  const auto graph = first_.empty() ? nullptr : closed(special ? *special : graph_, first_);
+  if (graph) {
+    try {
+      loops::Program program = program_for(*graph, sizes, options_.runner, lower_);
       constants = first_;
-      return program_for(*graph, sizes, options_.runner, lower_);
+      return program;
+    } catch (const Unsupported&) {
+    } catch (const UserError&) {
     }
   }
   return program_for(graph_, sizes, options_.runner, lower_);

@@ -108,8 +108,11 @@ bool KernelMaker::may_scan_in_lanes(const Nest& nest, const Axis& axis) const {
   loops::IndexSpace space(program_.context->syms, program_.assumptions.known());
   space.add_axis(axis.symbol, axis.extent);
   const std::vector<BufferId> storages = storages_of(program_);
-  // Where the best so far stands takes few steps one by one, where few are better, but many in vectors.
+  // Where the best so far stands takes few steps one by one, where few are better, but many in vectors. Floats that are
+  // added or multiplied with their neighbours first are rounded in another order: what no number below zero was added
+  // to could be less than before, and what overflows there may meet a zero, or its contrary, that stands before it.
   auto in_vectors = [](const loops::Instr& i) {
+    if (i.combine == loops::Combine::sum || i.combine == loops::Combine::product) return is_integral(i.dtype, true);
     return loops::row_of(i.combine).parts == 1 || i.combine == loops::Combine::log_sum_exp;
   };
   for (const loops::Instr& i : nest.body)
