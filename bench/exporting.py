@@ -35,7 +35,8 @@ def joint_graph(case):
         return (loss, *torch.autograd.grad(loss, [t for t in args if t.requires_grad]))
 
     args = (*(t.requires_grad_(t.is_floating_point()) for t in case.args), *held.values())
-    with torch.backends.mkldnn.flags(enabled=False), mended_kernels():  # its recurrent layers keep what they need in bytes of their own
+    # oneDNN's recurrent layers keep what they need in bytes of their own.
+    with torch.backends.mkldnn.flags(enabled=False), mended_kernels():
         return make_fx(step, tracing_mode="fake")(*args), args
 
 

@@ -80,9 +80,10 @@ bool suits_steps(const Graph& graph, const Node& node, bool quick_products, int6
   const Dim scores = product(query.sizes().first(query.rank() - 1)) * key.sizes()[key.rank() - 2];
   if (!scores.is_constant()) return quick_products && is_written_out(*node.op);
   const int64_t bytes = scores.constant() * item_size(query.dtype);
-  if (bytes <= few || !quick_products) return bytes <= few;
-  const int causal = node.op->schema.find("is_causal");
-  return bytes <= kMostBytes && !(causal >= 0 && node.args[static_cast<size_t>(causal)].boolean());
+  if (bytes <= few) return true;
+  const int i = node.op->schema.find("is_causal");
+  const bool causal = i >= 0 && node.args[static_cast<size_t>(i)].boolean();
+  return quick_products && bytes <= kMostBytes && !causal;
 }
 
 bool narrow_scores_are_quicker(int64_t bytes) { return bytes >= 256 << 10 && bytes <= 16 << 20; }
