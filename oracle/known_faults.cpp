@@ -302,6 +302,18 @@ bool applies(const KnownFault& known, Dtype dtype, const Graph& graph, NodeId no
       });
     return std::ranges::any_of(written, [&](ValueId v) { return std::ranges::find(read, v) != read.end(); });
   }
+  if (known.when == KnownFault::out_is_scratch) {
+    // What has no room in a part of some memory is written to what lies behind that part.
+    std::optional<int64_t> room, most;
+    for (size_t i = 0; i < call.arguments().size(); ++i)
+      for_each_value(call.arguments()[i], [&](ValueId v) {
+        const bool written = writes_operand(*call.op, call.arguments(), i);
+        if (written && graph.storage(v) == v) return;
+        std::optional<int64_t>& of = written ? room : most;
+        of = std::max(of.value_or(0), evaluate(numel(graph.type(v).sizes()), sizes).value_or(0));
+      });
+    return room && most.value_or(0) > *room;
+  }
   if (known.when == KnownFault::one_wide) {
     const Type& result = graph.type(call.result());
     return result.is_tensor() && result.rank() > 0 && evaluate(result.sizes().back(), sizes) == 1;
@@ -405,7 +417,8 @@ std::vector<KnownFault> parse_known_faults(std::string_view text, const std::str
         "single",    "unsorted",       "one_wide",       "misfit",        "out_restrided", "by_products", "infinite",
         "poles",     "strided_rounds", "steps",          "skips",         "out_is_read",   "no_share",    "told_unique",
         "coarse",    "accumulates",    "result_strided", "grouped_ones",  "lone_columns",  "thin",        "negated",
-        "out_grows", "averages",       "overflows",      "flushes",       "nears_end",     "pairs",       "shifts"};
+        "out_grows", "averages",       "overflows",      "flushes",       "nears_end",     "pairs",       "shifts",
+        "out_is_scratch"};
     auto when = std::ranges::find(kWhen, fields[2]);
     if (fields[3].empty() || when == std::end(kWhen))
       throw UserError(
@@ -414,7 +427,7 @@ std::vector<KnownFault> parse_known_faults(std::string_view text, const std::str
           "rounds, single, unsorted, one_wide, misfit, out_restrided, by_products, infinite, poles, "
           "strided_rounds, steps, skips, out_is_read, no_share, told_unique, coarse, accumulates, result_strided, "
           "grouped_ones, lone_columns, thin, negated, out_grows, averages, overflows, flushes, nears_end, pairs, "
-          "shifts",
+          "shifts, out_is_scratch",
           file + ":" + std::to_string(line), "see the head of the file");
     all.push_back({fields[0], fields[1], static_cast<KnownFault::When>(when - std::begin(kWhen)), fields[3]});
   }

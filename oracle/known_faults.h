@@ -53,7 +53,8 @@ struct KnownFault {
     flushes,
     nears_end,
     pairs,
-    shifts
+    shifts,
+    out_is_scratch
   } when = always;
   std::string why;
 };

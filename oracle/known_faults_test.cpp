@@ -80,6 +80,21 @@ TEST(KnownFaults, OperandsThatGrowAsTheyAreWritten) {
   EXPECT_FALSE(is_open("2, 1", "%o"));  // it is no operand
 }
 
+// Eager keeps the loss of each element where their sum belongs: with no room there it writes to what lies behind it.
+TEST(KnownFaults, LossesOfEachElementWhereTheirSumBelongs) {
+  const auto is_known = [](const std::string& rows, const std::string& out) {
+    const auto graph = parse_graph("graph @g(%x: f32[" + rows +
+                                       ", 1], %b: f32[4] mut, %o: f32[] mut) {\n  %p = aten.select(%b, 0, 1)\n"
+                                       "  %y = aten.soft_margin_loss(%x, %x, out=" +
+                                       out + ")\n  return %y\n}\n",
+                                   op_table());
+    return known_in(known_faults(), *graph, {}, [](const Leeway&) { return false; }) != nullptr;
+  };
+  EXPECT_TRUE(is_known("3", "%p"));
+  EXPECT_FALSE(is_known("3", "%o"));  // memory of its own grows
+  EXPECT_FALSE(is_known("1", "%p"));  // there is room for one
+}
+
 // A variance that is rounded to bf16 keeps little of what a number below zero leaves of it.
 TEST(KnownFaults, VariancesThatCancel) {
   const auto is_known = [](const std::string& type, const std::string& eps) {
