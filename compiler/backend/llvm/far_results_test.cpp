@@ -48,10 +48,36 @@ TEST(FarResults, OfOpenSizes) {
   }
 }
 
+// The first result, where %y goes past the caches and where it does not.
+std::vector<loops::Tensor> near_and_far(const std::string& text, const loops::Tensor& x, bool quick) {
+  loops::Program program = loops::parse_program(text, op_table());
+  const std::vector<loops::InputValue> inputs = {x};
+  std::vector<loops::Tensor> made;
+  for (const bool far : {false, true}) {
+    for (loops::Buffer& b : program.buffers)
+      if (far && b.name == "y") b.far = loops::kAlways;
+    loops::require_valid(program, "the test");
+    NativeKernels kernels(program, runnable_target(""), 1, quick);
+    EXPECT_TRUE(kernels.refused().empty()) << kernels.refused()[0];
+    loops::InterpretOptions options;
+    options.run_kernel = [&](const loops::KernelCall& call) { return kernels.run(call); };
+    const loops::Results got = loops::interpret(program, inputs, options);
+    EXPECT_EQ(got.ending, loops::Ending::finished) << got.text;
+    made.push_back(got.outputs[0].tensor);
+  }
+  return made;
+}
+
+loops::Tensor fractions(const loops::Ints& sizes) {
+  loops::Tensor x(Dtype::f32, sizes);
+  for (int64_t i = 0; i < x.numel(); ++i) x.put(i, ScalarValue(1.0 / static_cast<double>(i % 23 + 3)));
+  return x;
+}
+
 // Whether results go past the caches hangs on how many cores there are, and where lines of memory begin on who gave it:
 // a row's sum is the same of all that.
 TEST(FarResults, RowsHaveTheSameSums) {
-  loops::Program program = loops::parse_program(R"(loops @far where s0 in 1..1000 {
+  const auto sums = near_and_far(R"(loops @far where s0 in 1..1000 {
   input %x: f32[7, s0] placed
   temp %y: f32[7, s0] placed
   temp %sum: f32[7] placed
@@ -66,24 +92,26 @@ TEST(FarResults, RowsHaveTheSameSums) {
   }
   return %sum, %y
 })",
-                                                op_table());
-  loops::Tensor x(Dtype::f32, loops::Ints{7, 133});
-  for (int64_t i = 0; i < x.numel(); ++i) x.put(i, ScalarValue(1.0 / static_cast<double>(i % 23 + 3)));
-  const std::vector<loops::InputValue> inputs = {x};
-  std::vector<loops::Tensor> sums;
-  for (const bool far : {false, true}) {
-    for (loops::Buffer& b : program.buffers)
-      if (far && b.name == "y") b.far = loops::kAlways;
-    loops::require_valid(program, "the test");
-    NativeKernels kernels(program, runnable_target(""), 1);
-    ASSERT_TRUE(kernels.refused().empty()) << kernels.refused()[0];
-    loops::InterpretOptions options;
-    options.run_kernel = [&](const loops::KernelCall& call) { return kernels.run(call); };
-    const loops::Results got = loops::interpret(program, inputs, options);
-    ASSERT_EQ(got.ending, loops::Ending::finished) << got.text;
-    sums.push_back(got.outputs[0].tensor);
-  }
+                                 fractions({7, 133}), false);
   for (int64_t i = 0; i < 7; ++i) EXPECT_EQ(sums[0].at(i).real(), sums[1].at(i).real()) << i;
+}
+
+// Rows of one part have code of their own, which what goes past the caches is none of: it adds up in the same order,
+// though it knows less of how long they are, and rounds as often.
+TEST(FarResults, PartsHaveTheSameSums) {
+  for (const int64_t part : {512, 16384})
+    for (const bool quick : {false, true}) {
+      const std::string p = std::to_string(part), less = std::to_string(part - 1);
+      const auto sums = near_and_far("loops @far where s0 in 1..100000 {\n  input %x: f32[3, s0] placed\n"
+                                     "  temp %y: f32[(s0 + " + less + ")//" + p + ", 3] placed\n"
+                                     "  kernel k0 < (s0 + " + less + ")//" + p + ", k1 < 3 {\n"
+                                     "    for reduce i0 < min(" + p + ", s0 - k0*" + p + ") lanes 4 unroll 4 {\n"
+                                     "      %0 = load %x[k1, i0 + k0*" + p + "]\n"
+                                     "      %1 = mul.f32 %0, %0\n      %2 = reduce sum %1\n"
+                                     "      store %y[k0, k1] = %2\n    }\n  }\n  return %y\n}",
+                                     fractions({3, 505}), quick);
+      for (int64_t i = 0; i < 3; ++i) EXPECT_EQ(sums[0].at(i).real(), sums[1].at(i).real()) << part << " " << i;
+    }
 }
 
 // What is read twice in a row is read as vectors, and put where it belongs: not by its lanes' own addresses because

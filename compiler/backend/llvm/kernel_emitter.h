@@ -27,6 +27,7 @@ class KernelEmitter {
         target_(compiler.target()),
         shares_rows_(compiler.quick()),
         program_(program),
+        whole_(&kernel),
         kernel_(&kernel),
         facts_(&program.assumptions.known()),
         b_(*ir_.context) {}
@@ -157,6 +158,7 @@ class KernelEmitter {
   void load_before_lanes(Frame& f);
   static bool is_shared_arithmetic(const loops::Instr& instr, const Frame& f);
   bool may_share(loops::BufferId a, loops::BufferId b) const;
+  Range range_of_whole(const loops::Axis& axis) const;
   uint32_t copies_of_a_stream() const;
   int64_t points_of_a_turn() const;  // of the axis that runs in lanes
   bool turns_whole() const;
@@ -332,6 +334,7 @@ class KernelEmitter {
   const CpuTarget& target_;
   const bool shares_rows_;
   const loops::Program& program_;
+  const loops::Kernel* whole_;
   // Of the way to write the kernel at hand: itself, or what it is within one tile.
   const loops::Kernel* kernel_;
   const Facts* facts_;

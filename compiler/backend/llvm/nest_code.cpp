@@ -119,6 +119,14 @@ bool KernelEmitter::turns_whole() const {
   return !lane_axis_->extent.is_constant() || lane_axis_->extent.constant() >= points_of_a_turn();
 }
 
+// Of an axis of the nest at hand, in the kernel as it is.
+Range KernelEmitter::range_of_whole(const Axis& axis) const {
+  const auto is_at_hand = [&](const loops::Node& node) { return std::get_if<Nest>(&node.is) == nest_; };
+  const auto node = std::ranges::find_if(kernel_->body->nodes, is_at_hand) - kernel_->body->nodes.begin();
+  const Nest& whole = std::get<Nest>(whole_->body->nodes.at(static_cast<size_t>(node)).is);
+  return program_.assumptions.known().range(whole.axes[static_cast<size_t>(&axis - nest_->axes.data())].extent);
+}
+
 // How many of a turn's copies are neighbours: all, but of a long row that is added up, which is walked in several
 // places at once: processors fetch ahead up to the end of a page, and of several at a time. Only what may be combined
 // in any order, and what reads few rows, each of which would have to be in a cache in as many places. What is loaded by
@@ -128,8 +136,9 @@ uint32_t KernelEmitter::copies_of_a_stream() const {
   constexpr ptrdiff_t kFewRows = 2;
   const uint32_t all = lane_axis_->unroll;
   if (lane_axis_->kind != AxisKind::reduction) return all;
-  // Of open sizes: parts of a row, which have a most.
-  const std::optional<int64_t> most = facts_->range(lane_axis_->extent).high;
+  // Of open sizes: parts of a row, which have a most. Of the kernel as it is, not of what it is within one tile: what is
+  // added up in which order hangs on sizes alone.
+  const std::optional<int64_t> most = range_of_whole(*lane_axis_).high;
   if (!most || *most < kLong || std::ranges::find(store_inner_, true) != store_inner_.end()) return all;
   auto in_any_order = [](const Instr& i) {
     if (i.kind == InstrKind::scan || i.kind == InstrKind::draw) return false;
@@ -515,16 +524,23 @@ State KernelEmitter::read(const Accumulator& a, size_t copy) {
 }
 
 namespace {
-// A product that only this sum reads may be added as it is, in one instruction where the target has one.
-void contract(llvm::Value* sum) {
+// A product that only this sum reads is added as it is, in one instruction where the target has one. Said so, not allowed:
+// what code generation makes of a permission hangs on what else stands in the block, and one kernel has several copies
+// of a loop, of which caches and cores choose.
+llvm::Value* with_its_product(llvm::IRBuilder<>& b, llvm::Value* sum) {
   auto* add = llvm::dyn_cast_or_null<llvm::BinaryOperator>(sum);
-  if (!add || add->getOpcode() != llvm::Instruction::FAdd) return;
-  for (llvm::Value* operand : add->operands()) {
-    auto* product = llvm::dyn_cast<llvm::BinaryOperator>(operand);
+  if (!add || add->getOpcode() != llvm::Instruction::FAdd || !add->use_empty()) return sum;
+  const llvm::Type* number = add->getType()->getScalarType();
+  if (!number->isFloatTy() && !number->isDoubleTy()) return sum;
+  for (unsigned at : {0U, 1U}) {
+    auto* product = llvm::dyn_cast<llvm::BinaryOperator>(add->getOperand(at));
     if (!product || product->getOpcode() != llvm::Instruction::FMul || !product->hasOneUse()) continue;
-    product->setHasAllowContract(true);
-    add->setHasAllowContract(true);
+    llvm::Value* made = b.CreateIntrinsic(llvm::Intrinsic::fma, {add->getType()},
+                                          {product->getOperand(0), product->getOperand(1), add->getOperand(1 - at)});
+    add->eraseFromParent();
+    return made;
   }
+  return sum;
 }
 }  // namespace
 
@@ -533,7 +549,7 @@ State KernelEmitter::take_in(const Accumulator& a, Frame& f, size_t copy, bool m
   const Instr& instr = nest_->body[a.at];
   ScalarCode& code = lane_axis_ ? *wide_ : *narrow_;
   State before = read(a, copy), after = combine_code(code, instr.combine, instr.dtype, before, element(a.at, f));
-  if (!after[0].imaginary) contract(after[0].value);
+  if (target_.fma && !after[0].imaginary) after[0].value = with_its_product(b_, after[0].value);
   if (f.mask && masked)
     for (size_t p = 0; p < after.size(); ++p) after[p] = select_code(code, f.mask.lanes, after[p], before[p]);
   write(a, copy, after);
