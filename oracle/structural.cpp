@@ -33,22 +33,31 @@ bool lies_as(const Type& type, const Seen& seen, const SymValues& sizes) {
   return lies;
 }
 
+const Type& type_of(const Graph& sub, size_t input) { return sub.type(sub.inputs()[input].value); }
+
 // A sub-graph's symbols are its own: they are read off what it is called with. Its results are tensors of their own.
 Values call_graph(const StructuralCall& call, const Graph& sub, const Values& given) {
   // What is only read lies as the sub-graph declares: its views count on it, and on memory that holds what they show.
   Values inputs = given;
   NodeMachine& machine = call.runner.machine();
+  std::vector<Seen> seen;
   for (size_t i = 0; i < inputs.size(); ++i) {
-    const Input& input = sub.inputs()[i];
-    const Type& formal = sub.type(input.value);
-    Seen seen = look(inputs[i]);
-    if (input.mutated || seen.kind != TypeKind::tensor || !formal.is_tensor()) continue;
+    seen.push_back(look(inputs[i]));
+    if (machine.widens() && seen[i].kind == TypeKind::tensor) seen[i].dtype = type_of(sub, i).dtype;  // sizes are the same
+  }
+  Binding sizes;
+  bool fit = true;  // an iteration before resized one: whoever runs the graph says so
+  for (size_t i = 0; i < inputs.size(); ++i) fit = fit && sizes.match_sizes(type_of(sub, i), seen[i]);
+  // A stride that nothing else says is what it is.
+  for (size_t i = 0; i < inputs.size(); ++i)
+    for (size_t d = 0; fit && type_of(sub, i).is_tensor() && d < seen[i].strides.size(); ++d)
+      sizes.match(type_of(sub, i).strides()[d], seen[i].strides[d]);
+  for (size_t i = 0; fit && i < inputs.size(); ++i) {
+    const Type& formal = type_of(sub, i);
+    if (sub.inputs()[i].mutated || seen[i].kind != TypeKind::tensor || !formal.is_tensor()) continue;
     if (shares_places(formal.sizes(), formal.strides())) continue;
-    if (machine.widens()) seen.dtype = formal.dtype;  // what is wider has the type's sizes too
-    Binding sizes;
-    if (!sizes.match_sizes(formal, seen)) continue;  // an iteration before resized it: whoever runs the graph says so
     const Lazy lazy = lazy_of(inputs[i]);
-    if (lazy.conjugate || lazy.negate || !lies_as(formal, seen, sizes.lookup()))
+    if (lazy.conjugate || lazy.negate || !lies_as(formal, seen[i], sizes.lookup()))
       inputs[i] = machine.placed(inputs[i], formal, sizes.lookup());
   }
   Values outputs = call.runner.run_graph(sub, inputs, {});

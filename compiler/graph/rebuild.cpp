@@ -17,6 +17,18 @@ std::unique_ptr<Graph> without_nodes(const Graph& graph) {
   return copy;
 }
 
+// A size that only the run knew is a number where a rule says so of these sizes: nothing repeated is nothing.
+void note_decided(const Graph& copy, const Type& said, const Type& made,
+                  std::unordered_map<const SymNode*, Dim>& decided) {
+  if (!said.is_tensor() || !made.is_tensor() || said.rank() != made.rank()) return;
+  for (size_t d = 0; d < said.rank(); ++d) {
+    const Dim open = said.sizes()[d], now = made.sizes()[d];
+    if (!open.is_constant() && kind_of(open) == SymKind::symbol && copy.assumptions.mentions_open(open) &&
+        !copy.assumptions.mentions_open(now))
+      decided.emplace(open.node(), now);
+  }
+}
+
 // UserError as a rule refuses, with the node in `refused`, kNone for the outputs.
 void fill(Graph& copy, const Graph& graph, const Rebuild& how, NodeId* refused = nullptr) {
   Context& context = copy.context();
@@ -30,6 +42,18 @@ void fill(Graph& copy, const Graph& graph, const Rebuild& how, NodeId* refused =
     made = input;
     made.value = ids[input.value];
   }
+  // Symbols that the graph's own run makes, and rules do not any more: what they are here.
+  std::unordered_map<const SymNode*, Dim> decided;
+  const auto here = [&](Dim d) {
+    return substitute(d, context.syms, [&](const SymNode* s) -> std::optional<Dim> {
+      auto value = decided.find(s);
+      return value == decided.end() ? std::nullopt : std::optional(value->second);
+    });
+  };
+  const auto renumbered_here = [&](const Arg& a) {
+    const Arg made = renumbered(context, a, ids);
+    return decided.empty() ? made : with_dims(context, made, here);
+  };
   graph.for_each_node([&](NodeId at) {
     const Node& node = graph.node(at);
     if (refused) *refused = at;
@@ -39,7 +63,7 @@ void fill(Graph& copy, const Graph& graph, const Rebuild& how, NodeId* refused =
       copy.set_name(made, graph.value(node.result(i)).name);
     };
     if (how.node) {
-      for (const Arg& a : node.arguments()) args.push_back(renumbered(context, a, ids));
+      for (const Arg& a : node.arguments()) args.push_back(renumbered_here(a));
       if (const auto made = how.node(copy, node, args)) {
         for (uint16_t i = 0; i < node.result_count; ++i) becomes(i, (*made)[i]);
         return;
@@ -48,20 +72,25 @@ void fill(Graph& copy, const Graph& graph, const Rebuild& how, NodeId* refused =
     }
     for (size_t i = 0; i < node.arg_count; ++i) {
       const Arg& a = node.args[i];
-      args.push_back(renumbered(context, how.argument ? how.argument(a, node.op->schema.params[i].type) : a, ids));
+      args.push_back(renumbered_here(how.argument ? how.argument(a, node.op->schema.params[i].type) : a));
     }
     SmallVec<const Type*, 4> annotated;
-    for (uint16_t i = 0; i < node.result_count; ++i) annotated.push_back(&graph.type(node.result(i)));
+    for (uint16_t i = 0; i < node.result_count; ++i) {
+      const Type& type = graph.type(node.result(i));
+      annotated.push_back(decided.empty() ? &type : with_dims(context, type, here));
+    }
     NodeId id = copy.insert(kNone, *node.op, args, node.origin, annotated);
     for (uint16_t i = 0; i < node.result_count; ++i) {
       ValueId made = copy.node(id).result(i);
+      note_decided(copy, *annotated[i], copy.type(made), decided);
       becomes(i, how.result ? how.result(copy, made) : made);
     }
   });
   if (refused) *refused = kNone;
   std::vector<Arg> outputs;
-  for (const Arg& a : graph.outputs()) outputs.push_back(renumbered(context, a, ids));
+  for (const Arg& a : graph.outputs()) outputs.push_back(renumbered_here(a));
   copy.set_outputs(outputs);
+  if (!decided.empty()) copy.assumptions.keep([&](const SymNode* s) { return !decided.contains(s); });
 }
 
 std::optional<Cond> broken_guard(const Graph& graph, const SymValues& sizes) {
@@ -86,11 +115,11 @@ SmallVec<Arg, 8> operands(const Node& node) {
 
 // A sub-graph's symbols are its own: they are what it is called with. One that differs from call to call has no value.
 SymValues sizes_inside(const Graph& graph, size_t number, const SymValues& sizes) {
-  std::unordered_map<const SymNode*, std::optional<int64_t>> values;
-  auto bind = [&](Dim formal, Dim actual) {
+  std::unordered_map<const SymNode*, std::optional<int64_t>> values, by_layout;
+  auto bind = [&](Dim formal, Dim actual, auto& known) {
     if (formal.is_constant() || kind_of(formal) != SymKind::symbol) return;
     const auto value = evaluate(actual, sizes);
-    auto [at, fresh] = values.emplace(formal.node(), value);
+    auto [at, fresh] = known.emplace(formal.node(), value);
     if (!fresh && at->second != value) at->second = std::nullopt;
   };
   const Graph& sub = *graph.subgraphs[number];
@@ -103,16 +132,17 @@ SymValues sizes_inside(const Graph& graph, size_t number, const SymValues& sizes
     for (size_t i = 0; i < std::min(given.size(), sub.inputs().size()); ++i) {
       const Type& formal = sub.type(sub.inputs()[i].value);
       if (formal.kind == TypeKind::sym_int)
-        bind(formal.offset, given[i].is_value() ? graph.type(given[i].value()).offset : given[i].dim());
+        bind(formal.offset, given[i].is_value() ? graph.type(given[i].value()).offset : given[i].dim(), values);
       if (!formal.is_tensor()) continue;
       const Type& actual = graph.type(given[i].value());
       const size_t walked = actual.rank() - formal.rank();  // a scan hands over slices
       for (size_t d = 0; d < formal.rank(); ++d) {
-        bind(formal.sizes()[d], actual.sizes()[d + walked]);
-        bind(formal.strides()[d], actual.strides()[d + walked]);
+        bind(formal.sizes()[d], actual.sizes()[d + walked], values);
+        bind(formal.strides()[d], actual.strides()[d + walked], by_layout);
       }
     }
   });
+  values.merge(by_layout);  // what is only read may come in another layout than the one that is declared
   return [values = std::move(values)](const SymNode* s) -> std::optional<int64_t> {
     auto at = values.find(s);
     return at == values.end() ? std::nullopt : at->second;

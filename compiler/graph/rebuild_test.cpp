@@ -54,6 +54,20 @@ TEST(Specialised, InSubGraphsToo) {
   EXPECT_EQ(to_string(yes.type(yes.node(yes.first()).result())), "f32[s1, 4]");
 }
 
+// Of nothing a rule knows what otherwise the run alone does: what speaks of it behind that has the number.
+TEST(Specialised, SizesOfTheRunThatAreNumbersThere) {
+  auto graph = parse_graph(
+      "graph @g(%x: f32[s0], %r: i64[s0]) where s0 in 0..30 {\n"
+      "  %a: f32[u0] = aten.repeat_interleave.self_Tensor(%x, %r)\n"
+      "  %z = aten.zeros([u0, 3])\n  return %z, %a\n}\n",
+      op_table());
+  auto none = specialised(*graph, sizes({{"s0", 0}}));
+  ASSERT_NE(none, nullptr);
+  EXPECT_TRUE(verify(*none).empty()) << to_string(verify(*none)[0]);
+  EXPECT_EQ(to_string(none->type(none->outputs()[0].value())), "f32[0, 3]");
+  EXPECT_EQ(print(*none).find("u0"), std::string::npos) << print(*none);
+}
+
 // A sub-graph's s0 is what it is called with.
 TEST(Specialised, InSubGraphsByTheirOwnSymbols) {
   auto graph = parse_graph(

@@ -13,6 +13,9 @@ namespace lenz::lower {
 
 class Lowering {
  public:
+  // A sub-graph's symbols are its own: what they stand for follows from what it is called with.
+  using Bound = std::map<const SymNode*, Dim>;
+
   Lowering(const Graph& graph, loops::Program& program, const LowerOptions& options);
 
   // The whole graph: inputs, nodes, outputs.
@@ -67,7 +70,8 @@ class Lowering {
     bool token = false;
   };
   std::vector<Operand> operands_of(const Arg& list) const;
-  void assume_of(const Graph& sub, const std::function<Dim(Dim)>& bound);
+  SymbolSet name_own_symbols(Graph& sub, Bound& bound);
+  void assume_of(const Graph& sub, const SymbolSet& own, const std::function<Dim(Dim)>& bound);
   // Lowers a sub-graph into `into`; the buffers of what it returns, kNone for tokens.
   std::vector<loops::BufferId> call(const Graph& callee, std::span<const Operand> operands, loops::Block& into);
   loops::BufferId truth(loops::BufferId of);

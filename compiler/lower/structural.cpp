@@ -12,8 +12,7 @@ using loops::Block;
 using loops::BufferId;
 
 namespace {
-// A sub-graph's symbols are its own: what they stand for follows from what it is called with.
-using Bound = std::map<const SymNode*, Dim>;
+using Bound = Lowering::Bound;
 
 void bind_dim(Dim formal, Dim actual, Bound& bound) {
   if (!formal.is_constant() && kind_of(formal) == SymKind::symbol) bound.emplace(formal.node(), actual);
@@ -47,19 +46,21 @@ std::vector<BufferId> Lowering::call(const Graph& callee, std::span<const Operan
   std::unique_ptr<Graph> sub = callee.clone();
   sub->assumptions.open_as(graph_->assumptions);
   Bound bound;
-  for (size_t i = 0; i < operands.size(); ++i) {
-    const Type& formal = sub->type(sub->inputs()[i].value);
-    const Operand& given = operands[i];
-    if (formal.kind == TypeKind::sym_int) bind_dim(formal.offset, given.number, bound);
-    if (!formal.is_tensor()) continue;
-    const TensorType& actual = program.buffers[given.buffer].type;
-    for (size_t d = 0; d < formal.rank(); ++d) {
-      bind_dim(formal.sizes()[d], actual.sizes[d], bound);
-      bind_dim(formal.strides()[d], actual.strides[d], bound);
+  // Sizes and numbers say what symbols are; strides say it of those that nothing else does, as what is only read may come
+  // in another layout than the one that is declared.
+  for (const bool by_layout : {false, true})
+    for (size_t i = 0; i < operands.size(); ++i) {
+      const Type& formal = sub->type(sub->inputs()[i].value);
+      if (!by_layout && formal.kind == TypeKind::sym_int) bind_dim(formal.offset, operands[i].number, bound);
+      if (!formal.is_tensor()) continue;
+      const TensorType& actual = program.buffers[operands[i].buffer].type;
+      for (size_t d = 0; d < formal.rank(); ++d)
+        by_layout ? bind_dim(formal.strides()[d], actual.strides[d], bound)
+                  : bind_dim(formal.sizes()[d], actual.sizes[d], bound);
+      if (by_layout) bind_dim(formal.offset, actual.offset, bound);
     }
-    bind_dim(formal.offset, actual.offset, bound);
-  }
-  assume_of(*sub, [&](Dim d) { return bound_dim(d, sub->context().syms, bound); });
+  const SymbolSet own = name_own_symbols(*sub, bound);
+  assume_of(*sub, own, [&](Dim d) { return bound_dim(d, sub->context().syms, bound); });
   put_symbols(*sub, bound);
   declare_symbols(*sub);
   // From here on all is said in the caller's symbols, of which the sub-graph's own facts say nothing: the same names
@@ -105,9 +106,26 @@ std::vector<BufferId> Lowering::call(const Graph& callee, std::span<const Operan
   return results;
 }
 
+// What only a sub-graph's own run knows is another size in each call, and not one that bears its name elsewhere.
+SymbolSet Lowering::name_own_symbols(Graph& sub, Bound& bound) {
+  SymbolSet named;
+  const auto own = [&](const SymNode* symbol) {
+    if (bound.contains(symbol)) return;
+    size_t number = 0;
+    Dim made = program.context->syms.symbol("u0");
+    while (!taken.insert(made.node()).second) made = program.context->syms.symbol("u" + std::to_string(++number));
+    bound.emplace(symbol, made);
+    named.insert(made.node());
+    sub.assumptions.open(symbol);
+    program.assumptions.open(made.node());
+  };
+  for (const Type* t : sub.types()) for_each_symbolic_dim(*t, [&](Dim d) { for_each_symbol(d, own); });
+  return named;
+}
+
 // The types in a sub-graph are right where its facts and guards hold: so they must for what it is called with. What
 // they say of sizes that only its own run knows is checked there, as in any graph.
-void Lowering::assume_of(const Graph& sub, const std::function<Dim(Dim)>& bound) {
+void Lowering::assume_of(const Graph& sub, const SymbolSet& own, const std::function<Dim(Dim)>& bound) {
   program.assumptions.open_as(sub.assumptions);
   auto assume = [&](const Cond& c) {
     const Cond cond{c.rel, bound(c.lhs), bound(c.rhs)};
@@ -119,8 +137,9 @@ void Lowering::assume_of(const Graph& sub, const std::function<Dim(Dim)>& bound)
       throw Unsupported(sub.spelled_name() + " is called with sizes that break " + to_string(c));
   };
   for (const auto& [symbol, range] : sub.assumptions.facts().ranges()) {
-    if (sub.assumptions.mentions_open(Dim(symbol))) {
-      program.assumptions.declare_range(symbol, range);
+    const Dim here = bound(Dim(symbol));
+    if (!here.is_constant() && own.contains(here.node())) {
+      program.assumptions.declare_range(here.node(), range);
       continue;
     }
     if (range.low) assume(ge(Dim(symbol), *range.low));

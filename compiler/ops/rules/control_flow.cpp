@@ -22,17 +22,10 @@ Types operand_types(Infer& in, std::string_view param) {
   return types;
 }
 
-void bind_dim(Infer& in, Dim formal, Dim actual, Binding& binding, std::string_view where) {
-  if (!formal.is_constant()) {
-    bool is_symbol = false;
-    for_each_symbol(formal, [&](const SymNode* s) { is_symbol = is_symbol || Dim(s) == formal; });
-    if (is_symbol) {
-      auto [at, fresh] = binding.emplace(formal.node(), actual);
-      if (!fresh) in.require(eq(at->second, actual), std::string(where) + ": one symbol stands for two sizes");
-      return;
-    }
-  }
-  in.require(eq(formal, actual), std::string(where) + ": sizes differ");
+bool is_symbol(Dim d) {
+  bool is = false;
+  if (!d.is_constant()) for_each_symbol(d, [&](const SymNode* s) { is = is || Dim(s) == d; });
+  return is;
 }
 
 Dim bound_dim(Infer& in, Dim d, const Binding& binding) {
@@ -41,6 +34,17 @@ Dim bound_dim(Infer& in, Dim d, const Binding& binding) {
     if (at == binding.end()) return std::nullopt;
     return at->second;
   });
+}
+
+// A symbol is what it is called with; of other sizes that is known once all symbols are.
+void bind_dim(Infer& in, Dim formal, Dim actual, Binding& binding, bool symbols, const std::string& where,
+              std::string_view what) {
+  if (symbols && is_symbol(formal)) {
+    auto [at, fresh] = binding.emplace(formal.node(), actual);
+    if (!fresh) in.require(eq(at->second, actual), where + ": one symbol stands for two" + std::string(what.substr(1)));
+  } else if (!symbols && !is_symbol(formal)) {
+    in.require(eq(bound_dim(in, formal, binding), actual), where + std::string(what) + " differ");
+  }
 }
 
 // What a sub-graph assumes of its sizes, its caller has to: its types are those of such sizes alone.
@@ -68,25 +72,36 @@ Binding bind(Infer& in, const Graph& sub, std::span<const Type* const> actual) {
   if (sub.inputs().size() != actual.size())
     in.raise(sub.spelled_name() + " takes " + std::to_string(sub.inputs().size()) + " operands, not " +
              std::to_string(actual.size()));
-  Binding binding;
+  const auto where = [&](size_t i) { return "operand " + std::to_string(i) + " of @" + sub.name; };
   for (size_t i = 0; i < actual.size(); ++i) {
-    const Type& formal = sub.type(sub.inputs()[i].value);
-    const Type& given = *actual[i];
-    std::string where = "operand " + std::to_string(i) + " of @" + sub.name;
-    if (formal.kind != given.kind) in.raise(where + " is " + to_string(given) + ", not " + to_string(formal));
-    if (formal.kind == TypeKind::sym_int) bind_dim(in, formal.offset, given.offset, binding, where);
+    const Type &formal = sub.type(sub.inputs()[i].value), &given = *actual[i];
+    if (formal.kind != given.kind) in.raise(where(i) + " is " + to_string(given) + ", not " + to_string(formal));
     if (!formal.is_tensor()) continue;
     if (formal.dtype != given.dtype || formal.rank() != given.rank())
-      in.raise(where + " is " + to_string(given) + ", not " + to_string(formal));
+      in.raise(where(i) + " is " + to_string(given) + ", not " + to_string(formal));
     if (!(formal.device == given.device))
-      in.raise(where + " is on " + to_string(given.device) + ", not on " + to_string(formal.device));
-    for (size_t d = 0; d < formal.rank(); ++d) bind_dim(in, formal.sizes()[d], given.sizes()[d], binding, where);
-    if (!sub.inputs()[i].mutated) continue;  // what is only read may come as a copy in the layout that is declared
-    for (size_t d = 0; d < formal.rank(); ++d)
-      in.require(eq(bound_dim(in, formal.strides()[d], binding), given.strides()[d]),
-                 where + " is written to: strides differ");
-    in.require(eq(bound_dim(in, formal.offset, binding), given.offset), where + " is written to: offsets differ");
+      in.raise(where(i) + " is on " + to_string(given.device) + ", not on " + to_string(formal.device));
   }
+  Binding binding;
+  for (const bool symbols : {true, false})
+    for (size_t i = 0; i < actual.size(); ++i) {
+      const Type &formal = sub.type(sub.inputs()[i].value), &given = *actual[i];
+      if (formal.kind == TypeKind::sym_int)
+        bind_dim(in, formal.offset, given.offset, binding, symbols, where(i), ": sizes");
+      if (!formal.is_tensor()) continue;
+      for (size_t d = 0; d < formal.rank(); ++d)
+        bind_dim(in, formal.sizes()[d], given.sizes()[d], binding, symbols, where(i), ": sizes");
+    }
+  for (const bool symbols : {true, false})
+    for (size_t i = 0; i < actual.size(); ++i) {
+      if (!sub.inputs()[i].mutated) continue;  // what is only read may come as a copy in the layout that is declared
+      const Type &formal = sub.type(sub.inputs()[i].value), &given = *actual[i];
+      if (!formal.is_tensor()) continue;
+      const std::string written = where(i) + " is written to";
+      for (size_t d = 0; d < formal.rank(); ++d)
+        bind_dim(in, formal.strides()[d], given.strides()[d], binding, symbols, written, ": strides");
+      bind_dim(in, formal.offset, given.offset, binding, symbols, written, ": offsets");
+    }
   require_assumed(in, sub, binding);
   return binding;
 }
@@ -99,12 +114,23 @@ void require_unwritten(Infer& in, const Graph& sub, size_t handed) {
                ", which the loop hands it: return the new value instead");
 }
 
-const Type* bound(Infer& in, const Type& t, const Binding& binding) {
+// Of symbols that nothing the sub-graph is called with gives: its own run's, or of a layout that it declares.
+bool names_its_own(Dim d, const Binding& binding) {
+  bool own = false;
+  if (!d.is_constant()) for_each_symbol(d, [&](const SymNode* s) { own = own || !binding.contains(s); });
+  return own;
+}
+
+const Type* bound(Infer& in, const Graph& sub, const Type& t, const Binding& binding) {
   const Type* made = with_dims(in.context(), t, [&](Dim d) { return bound_dim(in, d, binding); });
   if (!made->is_tensor()) return made;
+  const auto own = [&](Dim d) { return names_its_own(d, binding); };
+  if (std::ranges::any_of(t.sizes(), own))
+    in.raise(sub.spelled_name() + " returns " + to_string(t) + ", a size of which only its own run knows");
   TensorType copy = made->tensor();
   copy.offset = 0;  // what a branch returns is a tensor of its own
-  if (shares_places(copy.sizes, copy.strides)) copy.strides = contiguous_strides(copy.sizes);
+  if (shares_places(copy.sizes, copy.strides) || std::ranges::any_of(t.strides(), own))
+    copy.strides = contiguous_strides(copy.sizes);
   return in.context().tensor(copy);
 }
 
@@ -112,7 +138,7 @@ Types output_types(Infer& in, const Graph& sub, const Binding& binding) {
   Types types;
   for (const Arg& out : sub.outputs()) {
     if (!out.is_value()) in.raise(sub.spelled_name() + " must return values");
-    types.push_back(bound(in, sub.type(out.value()), binding));
+    types.push_back(bound(in, sub, sub.type(out.value()), binding));
   }
   return types;
 }
