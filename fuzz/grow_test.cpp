@@ -45,7 +45,7 @@ TEST(Grow, SomeTakeNumbersAndSomeRelateSizes) {
   constexpr std::string_view kComputed[] = {"lenz.sym_sub(", "lenz.sym_mul(", "lenz.sym_max(", "lenz.sym_min("};
   size_t numbers = 0, open_numbers = 0, related = 0, named = 0, sizes_returned = 0, numbers_returned = 0;
   std::set<std::string_view> computed;
-  for (uint64_t i = 0; i < 4000; ++i) {
+  for (uint64_t i = 0; i < 6000; ++i) {
     const Case c = draw_case(13, i, pool());
     for (const Input& input : c.graph->inputs()) {
       const Type& t = c.graph->type(input.value);
@@ -394,6 +394,26 @@ TEST(Grow, SubGraphsDeclareOtherLayouts) {
   }
   EXPECT_GT(laid_otherwise, 1);
   EXPECT_GT(conditions_with_a_dim, 1);
+}
+
+// Open sizes lie in any order, of the graph's inputs and of its sub-graphs'.
+TEST(Grow, LeavesSizesOfTurnedInputsOpen) {
+  int turned = 0, turned_inside = 0;
+  const auto is_turned = [](const Graph& g) {
+    return std::ranges::any_of(g.inputs(), [&](const Input& input) {
+      const Type& t = g.type(input.value);
+      bool open = false;
+      for_each_symbolic_dim(t, [&](Dim) { open = true; });
+      return open && t.is_tensor() && !std::ranges::equal(t.strides(), contiguous_strides(t.sizes()));
+    });
+  };
+  for (uint64_t i = 0; i < 4000; ++i) {
+    const Case c = draw_case(43, i, pool());
+    turned += is_turned(*c.graph);
+    turned_inside += std::ranges::any_of(c.graph->subgraphs, [&](const auto& sub) { return is_turned(*sub); });
+  }
+  EXPECT_GT(turned, 20);
+  EXPECT_GT(turned_inside, 0);
 }
 
 // A sub-graph's sizes are its own symbols, which stand for what it is called with: for the graph's symbols, for

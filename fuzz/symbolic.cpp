@@ -1,6 +1,9 @@
 #include "fuzz/symbolic.h"
 
+#include <algorithm>
+#include <functional>
 #include <map>
+#include <numeric>
 
 #include "compiler/graph/rebuild.h"
 #include "compiler/graph/verify.h"
@@ -88,12 +91,24 @@ class Symbols {
     }
   }
 
-  // Strides that are products of sizes become products of symbols; a tensor with others keeps its sizes.
+  // Strides that are products of sizes become products of symbols, in whatever order the dims lie; a tensor with others
+  // keeps its sizes.
   const Type* symbolic(Graph& graph, const Type& t) {
     TensorType s = t.tensor();
-    if (!std::ranges::equal(t.strides(), contiguous_strides(s.sizes))) return &t;
+    std::vector<size_t> order(s.sizes.size());
+    std::iota(order.begin(), order.end(), size_t{0});
+    std::ranges::stable_sort(order, std::greater{}, [&](size_t d) { return s.strides[d].constant(); });
+    const auto dense = [&](const DimVec& sizes) {
+      DimVec laid;
+      for (size_t d : order) laid.push_back(sizes[d]);
+      const DimVec strides = contiguous_strides(laid);
+      DimVec made = s.strides;
+      for (size_t at = 0; at < order.size(); ++at) made[order[at]] = strides[at];
+      return made;
+    };
+    if (!std::ranges::equal(t.strides(), dense(s.sizes))) return &t;
     for (Dim& d : s.sizes) d = symbol_for(graph, d.constant());
-    s.strides = contiguous_strides(s.sizes);
+    s.strides = dense(s.sizes);
     return graph.context().tensor(s);
   }
 
