@@ -94,7 +94,7 @@ class ControlFlow {
     s.growth.habits = outer_.habits;
     s.growth.habits.writing = s.growth.habits.control = s.growth.habits.aliases = 0;
     s.growth.habits.fresh = 0;
-    s.growth.habits.families[static_cast<size_t>(Family::indexing)] = 0;
+    if (c_.below(4) != 3) s.growth.habits.families[static_cast<size_t>(Family::indexing)] = 0;
     s.growth.habits.families[static_cast<size_t>(Family::random)] = 0;
     s.growth.most_inputs = inputs.size() + 1;
     for (const Type* t : inputs) {
