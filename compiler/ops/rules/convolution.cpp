@@ -27,9 +27,9 @@ const Type& with_row(Infer& in, const Type& t, bool make_contiguous) {
   return *in.context().tensor(wide);
 }
 
-// In 3-D only oneDNN's kernels write what lies otherwise. Those for narrow floats are there where the processor
-// computes in them, so that eager's layouts, too, hang on the machine.
-bool has_kernel_in_3d(Dtype dtype) {
+// In 3-D only oneDNN's kernels write what lies otherwise, and no others take several groups at once. Those for narrow
+// floats are there where the processor computes in them, so that eager's layouts, too, hang on the machine.
+bool has_kernel(Dtype dtype) {
   const EagerProcessor eager = eager_processor();
   return dtype == Dtype::f32 || (dtype == Dtype::bf16 && eager.computes_in_bf16) ||
          (dtype == Dtype::f16 && eager.computes_in_half);
@@ -38,7 +38,7 @@ bool has_kernel_in_3d(Dtype dtype) {
 // Whether eager takes that kernel: in f32 where several groups or images, many elements or a kernel of more than 3 by 3
 // are worth it, but with one thread, as Lenz asks it, for no kernel of one row and column that steps by one over fewer
 // than 16 images; never where a transposed result gets more rows at its end than its stride has.
-bool takes_kernel_in_3d(Infer& in, const Type& input, const Type& weight) {
+bool takes_kernel(Infer& in, const Type& input, const Type& weight) {
   constexpr int64_t kFew = 20480, kSmall = 3, kManyImages = 16;
   const size_t dims = input.rank() - 2;
   if (in.boolean("transposed")) {
@@ -59,19 +59,30 @@ bool takes_kernel_in_3d(Infer& in, const Type& input, const Type& weight) {
   return in.decide(gt(numel(input.sizes().first(dims + 1)), kFew));
 }
 
+// Of groups that are convolved one by one eager puts the results together, in the layout that each of them suggests:
+// one channel of one point suggests none.
+bool joins_points(Infer& in, const Type& input, const Type& weight, std::span<const Dim> sizes) {
+  const Dim groups = in.integer("groups");
+  return in.decide(gt(groups, 1)) && in.decide(eq(sizes[1], groups)) &&
+         std::ranges::all_of(sizes.subspan(2), [&](Dim n) { return in.is_one(n); }) &&
+         !(has_kernel(input.dtype) && takes_kernel(in, input, weight));
+}
+
 // What the kernels write: channels-last if the input or the weight suggests it.
 DimVec convolution_strides(Infer& in, const Type& input, const Type& weight, std::span<const Dim> sizes) {
   auto last = [&](const Type& t) { return suggested_format(in, t) != MemoryFormat::contiguous; };
   if (sizes.size() == 3) {
-    if (!last(with_row(in, input, true)) && !last(with_row(in, weight, false))) return contiguous_strides(sizes);
+    const Type &image = with_row(in, input, true), &kernel = with_row(in, weight, false);
+    if ((!last(image) && !last(kernel)) || joins_points(in, image, kernel, sizes)) return contiguous_strides(sizes);
     DimVec wide{sizes[0], sizes[1], Dim(1), sizes[2]};
     DimVec strides = channels_last_strides(wide);
     strides.erase(2);
     return strides;
   }
   const bool volumes = sizes.size() == 5;
-  if ((volumes && !has_kernel_in_3d(input.dtype)) || (!last(input) && !last(weight))) return contiguous_strides(sizes);
-  return volumes && !takes_kernel_in_3d(in, input, weight) ? contiguous_strides(sizes) : channels_last_strides(sizes);
+  if ((volumes && !has_kernel(input.dtype)) || (!last(input) && !last(weight))) return contiguous_strides(sizes);
+  const bool plain = volumes ? !takes_kernel(in, input, weight) : joins_points(in, input, weight, sizes);
+  return plain ? contiguous_strides(sizes) : channels_last_strides(sizes);
 }
 
 // Of no images eager makes the input times a number, and looks at it in the result's sizes.
