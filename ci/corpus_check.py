@@ -54,6 +54,9 @@ HELD_BY_REPLAY = {
     "polynomial_of_nan.lenz": ("nothing could be compared", "where an operand is none eager's polynomial is whatever lay about"),
     "powers_of_integers_in_a_list.lenz": ("nothing could be compared", "powers of zero that are infinite"),
     "sign_of_a_power_that_is_none.lenz": ("nothing could be compared", "its sign is that of no number"),
+    "half_powers_of_negative_infinity.lenz": ("nothing could be compared", "roots of -0 and -inf, and powers, are alike to bounds"),
+    "half_powers_that_the_run_tells.lenz": ("nothing could be compared", "roots of -0 and -inf, and powers, are alike to bounds"),
+    "complex_functions_of_infinite_numbers.lenz": ("nothing could be compared", "of infinite complex numbers bounds say nothing"),
 }
 
 # Of the models so many must come down to loops alone: nothing left to libtorch, not even products.

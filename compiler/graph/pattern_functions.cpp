@@ -4,6 +4,8 @@
 #include <bit>
 #include <cmath>
 
+#include "compiler/base/held_values.h"
+
 namespace lenz {
 
 std::optional<DtypeSet> dtype_set(std::string_view name) {
@@ -168,21 +170,6 @@ Result real(const Graph&, Args a) {
 Result square_root(const Graph&, Args a) {
   auto v = a.size() == 1 ? number_of(a[0]) : std::nullopt;
   return v ? Result(Arg::of_real(std::sqrt(*v))) : std::nullopt;
-}
-// Whether each value of one dtype is a value of the other, so that there and back again changes nothing.
-bool holds_values(Dtype wide, Dtype narrow) {
-  if (wide == narrow || narrow == Dtype::b8) return true;
-  if (is_complex(narrow)) return is_complex(wide) && info(wide).bits >= info(narrow).bits;
-  if (is_complex(wide)) return holds_values(to_real(wide), narrow);
-  if (is_integral(narrow, false)) {
-    int digits = info(narrow).bits - (info(narrow).is_signed ? 1 : 0);
-    if (wide == Dtype::f16 || is_float8(wide)) return false;  // u8 would fit f16; no need to argue about its range
-    if (is_floating(wide)) return info(wide).mantissa_bits >= digits;
-    bool sign = info(wide).is_signed || !info(narrow).is_signed;
-    return is_integral(wide, false) && sign && info(wide).bits - (info(wide).is_signed ? 1 : 0) >= digits;
-  }
-  // Floats: those of 32 and 64 bits hold the range and the digits of all narrower ones.
-  return is_floating(wide) && info(wide).bits >= 32 && info(wide).bits > info(narrow).bits;
 }
 Result holds(const Graph&, Args a) {
   if (a.size() != 2 || a[0].kind != ArgKind::dtype || a[1].kind != ArgKind::dtype) return std::nullopt;

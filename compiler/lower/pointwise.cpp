@@ -1,5 +1,6 @@
 // Rows that are one scalar primitive: every element of the result from the elements that stand below it, in the dtype
 // that the operands promote to.
+#include "compiler/graph/pattern_functions.h"
 #include "compiler/graph/whole_numbers.h"
 #include "compiler/lower/coordinates.h"
 #include "compiler/lower/lowering.h"
@@ -50,6 +51,17 @@ bool keeps_number(Lowering& lowering, const Node& node, const ScalarRow& row, Dt
   return false;
 }
 
+// What eager computes in place of a power by these numbers, if they are numbers and no tensors: a root, of -0 and -inf
+// too, and of complex numbers a reciprocal.
+struct PowerByNumber {
+  double exponent;
+  std::string_view row;
+  DtypeSet dtypes;
+};
+constexpr DtypeSet kRoots = dtypes::wide_floats | dtypes::bfloat | dtypes::complexes;
+constexpr PowerByNumber kPowersByNumbers[] = {
+    {0.5, "sqrt", kRoots}, {-0.5, "rsqrt", kRoots}, {-1, "reciprocal", dtypes::complexes}};
+
 class PointNest {
  public:
   PointNest(Lowering& lowering, const Node& node, loops::BufferId result)
@@ -74,6 +86,31 @@ class PointNest {
   NestBuilder nest_;
   DimVec at_;
 };
+
+bool is_whole(Lowering& lowering, const Arg& number) {
+  return number.is_value() ? lowering.type(number.value()).kind == TypeKind::sym_int
+                           : number.kind == ArgKind::integer || number.kind == ArgKind::boolean;
+}
+
+// Of a number that only a run knows, whichever it is. `rounded`: the dtype that eager computes in.
+Ssa power_by_number(Lowering& lowering, NestBuilder& nest, const Arg& exponent, std::span<const Ssa> operands,
+                    Dtype rounded) {
+  const Dtype compute = nest.dtype(operands[1]);
+  const bool open = exponent.is_value() || (exponent.kind == ArgKind::integer && exponent.symbolic);
+  std::optional<Ssa> power;
+  for (const PowerByNumber& by : kPowersByNumbers) {
+    if (!by.dtypes.has(rounded) || (is_whole(lowering, exponent) && by.exponent != -1)) continue;
+    if (open) {
+      if (!power) power = nest.apply("pow", {operands[0], operands[1]});
+      const Ssa is_it = nest.apply("eq", {operands[1], nest.constant(compute, Arg::of_real(by.exponent))});
+      power = nest.apply("where", {is_it, nest.apply(by.row, {operands[0]}), *power});
+    } else if (exponent.kind == ArgKind::complex ? *exponent.complex_value == by.exponent
+                                                 : number_of(exponent) == by.exponent) {
+      return nest.apply(by.row, {operands[0]});
+    }
+  }
+  return power ? *power : nest.apply("pow", {operands[0], operands[1]});
+}
 }  // namespace
 
 void lower_pointwise(Lowering& lowering, const Node& node, loops::BufferId result) {
@@ -98,7 +135,9 @@ void lower_pointwise(Lowering& lowering, const Node& node, loops::BufferId resul
   }
   Dtype target = lowering.program.buffers[result].type.dtype;
   bool asks = row.result == ResultRule::target;
-  Ssa value = nest.apply(row, operands, asks ? std::optional(target) : std::nullopt);
+  Ssa value = row.name == "pow" && is_number(lowering, node.args[1])
+                  ? power_by_number(lowering, nest, node.args[1], operands, rounded)
+                  : nest.apply(row, operands, asks ? std::optional(target) : std::nullopt);
   if (compute != rounded) value = nest.converted(value, rounded);
   nest.store(result, point.at(), value, loops::StoreMode::assign);
   nest.finish(*lowering.block);

@@ -275,6 +275,32 @@ TEST(LoweredPrograms, WindowsHaveNoMorePointsThanTheyMayNeed) {
   EXPECT_EQ(points("[36, 784]", "col2im(%x, [56, 56], [3, 3], [1, 1], [1, 1], [2, 2])"), Points{4});
 }
 
+// By the number, that is, and not of f16: a tensor of halves stands for powers.
+TEST(LoweredPrograms, PowersByHalvesAreRootsAsEagerHasThem) {
+  auto lowered = [](const std::string& dtype, const std::string& by) {
+    return print(lower_graph(*parse_graph("graph @g(%x: " + dtype + "[5], %e: float, %t: " + dtype +
+                                              "[5]) level core { %p = aten.pow(" + by + ") return %p }",
+                                          op_table())));
+  };
+  auto has = [](const std::string& text, std::string_view row) { return text.find(row) != std::string::npos; };
+  for (const std::string dtype : {"f32", "f64", "bf16", "c64", "c128"}) {
+    const std::string root = lowered(dtype, "%x, 0.5"), inverse = lowered(dtype, "%x, -0.5");
+    EXPECT_TRUE(has(root, " sqrt.") && !has(root, " pow.")) << root;
+    EXPECT_TRUE(has(inverse, " rsqrt.") && !has(inverse, " pow.")) << inverse;
+    for (const std::string by : {"%x, 0.25", "%x, %t", "0.5, %x"}) {
+      const std::string power = lowered(dtype, by);
+      EXPECT_TRUE(has(power, " pow.") && !has(power, "sqrt.")) << power;
+    }
+    const std::string open = lowered(dtype, "%x, %e");
+    EXPECT_TRUE(has(open, " pow.") && has(open, " sqrt.") && has(open, " rsqrt.")) << open;
+    EXPECT_EQ(has(lowered(dtype, "%x, -1"), " reciprocal."), dtype[0] == 'c');
+  }
+  for (const std::string by : {"%x, 0.5", "%x, -0.5", "%x, %e"}) {
+    const std::string power = lowered("f16", by);
+    EXPECT_TRUE(has(power, " pow.") && !has(power, "sqrt.")) << power;
+  }
+}
+
 // A recurrence multiplies few rows by the same weights, step after step: they are turned once.
 TEST(LoweredPrograms, FewRowsByOneFactorAreLoopsWhereThatIsOften) {
   auto outside = [](int steps) {

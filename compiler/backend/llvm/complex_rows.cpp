@@ -11,6 +11,7 @@ namespace lenz::native {
 namespace {
 
 const double kNan = std::numeric_limits<double>::quiet_NaN();
+const double kInfinity = std::numeric_limits<double>::infinity();
 
 // A pair of Wides, of parts that are finite; what isn't is answered in the lanes' own arithmetic, or by NaN.
 struct Pair {
@@ -23,6 +24,8 @@ Pair widened(Complex z) {
   const V usable = finite(z);
   return {widen(select(usable, z.re, 1)), widen(select(usable, z.im, 1))};
 }
+V any_infinite(Complex z) { return is_infinite(z.re) | is_infinite(z.im); }
+V any_nan(Complex z) { return is_nan(z.re) | is_nan(z.im); }
 V with_sign(V value, V sign) { return select(value == 0, copysign(value, sign), value); }
 Complex narrowed(Pair w, Complex z) {
   const V usable = finite(z), nan = from(z.re, kNan);
@@ -50,8 +53,8 @@ V absolute(Complex z) {
   const Scaled s = scaled(z);
   const V root = narrow(modulus(s.z), LaneType::f64);
   const V value = convert(ldexp(root, s.n), z.re.type);
-  const V zero = (z.re == 0) & (z.im == 0), infinite = is_infinite(z.re) | is_infinite(z.im);
-  const V other = select(infinite, std::numeric_limits<double>::infinity(), from(z.re, kNan));
+  const V zero = (z.re == 0) & (z.im == 0);
+  const V other = select(any_infinite(z), kInfinity, from(z.re, kNan));
   return select(zero, 0, select(finite(z), value, other));
 }
 
@@ -75,15 +78,20 @@ Wide argument(Complex z) {
   const V steep = finite(z) & !sign_bit(z.re) & (z.re > abs(z.im) * 0x1p70);
   return select(steep, widen(z.im / select(steep, z.re, 1)), made);
 }
-V angle(Complex z) {
-  // Beside an infinite part a finite one is nothing; two of them are alike.
-  const V infinite = is_infinite(z.re) | is_infinite(z.im);
-  auto seen_from_afar = [&](V part) {
-    return select(infinite, copysign(select(is_infinite(part), from(part, 1), from(part, 0)), part), part);
-  };
-  const V value = narrow(argument({seen_from_afar(z.re), seen_from_afar(z.im)}), z.re.type);
-  return select(is_nan(z.re) | is_nan(z.im), from(z.re, kNan), with_sign(value, z.im));
+// Beside an infinite part any other is nothing; two of them are alike. What is infinite is of this size then.
+Complex seen_from_afar(Complex z, double size = 1) {
+  const V infinite = any_infinite(z);
+  auto part = [&](V x) { return select(infinite, copysign(select(is_infinite(x), from(x, size), from(x, 0)), x), x); };
+  return {part(z.re), part(z.im)};
 }
+V angle(Complex z) {
+  const V value = narrow(argument(seen_from_afar(z)), z.re.type);
+  return select(any_nan(z), from(z.re, kNan), with_sign(value, z.im));
+}
+// What a function made of an operand that was seen from afar: of an infinite one the size is infinite, and beside NaN
+// the angle is NaN.
+V size_of(V made, Complex z) { return select(any_infinite(z), kInfinity, made); }
+V angle_of_any(V made, Complex z) { return select(any_nan(z), from(made, kNan), made); }
 
 Complex multiplied(Complex a, Complex b) { return a * b; }
 // Smith's: by the greater part of the divisor.
@@ -154,25 +162,38 @@ Complex times_power(Pair w, V n, Complex z) {
   return {select(usable, part(w.re), nan), select(usable, part(w.im), nan)};
 }
 
-Complex exp_of(Complex z) {
+// An infinite real part is a large one, and where it is there, an imaginary part that is not finite is any angle.
+V blurred(Complex z) { return is_infinite(z.re) & !is_finite(z.im); }
+Complex with_large_real(Complex z) {
+  return {select(is_infinite(z.re), copysign(from(z.re, 0x1p14), z.re), z.re), select(blurred(z), 0, z.im)};
+}
+// An infinite number of any angle has an infinite part, and one that is unknown.
+V unknown_where_blurred(V part, V size, Complex z) {
+  return select(blurred(z) & is_infinite(size), from(part, kNan), part);
+}
+
+Complex exp_of(Complex any) {
+  const Complex z = with_large_real(any);
   const V x = select(finite(z), z.re, 0), y = select(finite(z), z.im, 0);
   const Exponential e = exponential(widen(limited(x, 800)));
   const SinCos at = sine_and_cosine(e.minus_one, y);
   Complex result = times_power((e.minus_one + 1.0) * Pair{at.cos, at.sin}, e.n, z);
-  result.im = select(z.im == 0, z.im, result.im);
+  result.im = unknown_where_blurred(select(z.im == 0, z.im, result.im), result.re, any);
   return result;
 }
-Complex exp2_of(Complex z) {
+Complex exp2_of(Complex any) {
+  const Complex z = with_large_real(any);
   const V x = select(finite(z), z.re, 0), y = select(finite(z), z.im, 0);
   const Wide ln2 = constant(widen(x), dd::kLn2);
   const Wide grow = widen(limited(x, 1100)) * ln2, turn = widen(y) * ln2;
   const Exponential e = exponential(grow);
   const SinCos at = turned_by(turn);
   Complex result = times_power((e.minus_one + 1.0) * Pair{at.cos, at.sin}, e.n, z);
-  result.im = select(z.im == 0, z.im, result.im);
+  result.im = unknown_where_blurred(select(z.im == 0, z.im, result.im), result.re, any);
   return result;
 }
-Complex expm1_of(Complex z) {
+Complex expm1_of(Complex any) {
+  const Complex z = with_large_real(any);
   const V x = select(finite(z), z.re, 0), y = select(finite(z), z.im, 0);
   const V small = limited(x, 40);
   const Wide grown = expm1(widen(small));
@@ -180,10 +201,16 @@ Complex expm1_of(Complex z) {
   const Complex near = narrowed({grown * at.cos - half.sin * half.sin * 2.0, (grown + 1.0) * at.sin}, z);
   const Complex far = exp_of(z);  // beyond, the one is lost in the power
   const V inside = x < 40;
-  return {select(inside, near.re, far.re), select(z.im == 0, z.im, select(inside, near.im, far.im))};
+  const V re = select(inside, near.re, far.re), im = select(inside, near.im, far.im);
+  return {re, unknown_where_blurred(select(z.im == 0, z.im, im), re, any)};
 }
 
-Complex sigmoid(Complex z) {
+Complex sigmoid(Complex any) {
+  // One far to the right, and nothing far to the left; but there eager has 1 / (1 + e^-z), and where that power is
+  // infinite in both parts NaN.
+  const Complex right = with_large_real(any);
+  const V out = (any.re == kInfinity) | (any.im == 0);
+  const Complex z{select(out, right.re, any.re), select(out, right.im, any.im)};
   // 1 / (1 + e^-z), or e^z / (1 + e^z), whichever power is small.
   const V below = z.re < 0;
   const V x = limited(select(finite(z), -abs(z.re), 0), 800), y = select(finite(z), select(below, z.im, -z.im), 0);
@@ -206,7 +233,8 @@ Complex sigmoid(Complex z) {
 
 // Beside a modulus of one the logarithm is what the lesser part adds, however small: what the square sum has beyond one
 // is made of exact factors there.
-Pair log_pair(Complex z) {
+Pair log_pair(Complex any) {
+  const Complex z = seen_from_afar(any);
   const Scaled s = scaled(z);
   Logarithm l = split_logarithm(square_sum(s.z));
   l.k = l.k + s.n * 2.0;
@@ -217,9 +245,9 @@ Pair log_pair(Complex z) {
   return {value_of(l) * 0.5, argument(z)};
 }
 Complex finished_log(Pair w, Complex z) {
-  Complex result = narrowed(w, z);
+  Complex result = narrowed(w, seen_from_afar(z));
   const V zero = (z.re == 0) & (z.im == 0);
-  return {select(zero, -std::numeric_limits<double>::infinity(), result.re), with_sign(result.im, z.im)};
+  return {size_of(select(zero, -kInfinity, result.re), z), angle_of_any(with_sign(result.im, z.im), z)};
 }
 Complex log_of(Complex z) { return finished_log(log_pair(z), z); }
 template <int Base>
@@ -252,7 +280,12 @@ Complex sqrt_of(Complex z) {
   const V left = w.re.hi < 0;
   Complex result = times_power({select(left, other, root), select(left, root, other)}, half, z);
   const V zero = (z.re == 0) & (z.im == 0);
-  return {select(zero, 0, result.re), copysign(select(zero, 0, result.im), z.im)};
+  // An infinite imaginary part outweighs all; beside an infinite real one, any other is nothing.
+  const V left_out = z.re == -kInfinity, above = is_infinite(z.im);
+  const V beside = select(is_nan(z.im), z.im, from(z.im, 0)), infinite = from(z.re, kInfinity);
+  result.re = select(above | (z.re == kInfinity), infinite, select(left_out, beside, select(zero, 0, result.re)));
+  result.im = select(above | left_out, infinite, select(z.re == kInfinity, beside, select(zero, 0, result.im)));
+  return {result.re, copysign(result.im, z.im)};
 }
 Complex rsqrt_of(Complex z) { return reciprocal(sqrt_of(z)); }
 
@@ -278,7 +311,7 @@ Complex pow_of(Complex a, Complex b) {
   const Complex both{select(finite(a), b.re, kNan), b.im};
   const Complex value = times_power((e.minus_one + 1.0) * Pair{at.cos, at.sin}, e.n, both);
   const V zero = (a.re == 0) & (a.im == 0), none = (b.re == 0) & (b.im == 0), vanishes = b.re > 0;
-  const V pole = select(b.re < 0, from(a.re, std::numeric_limits<double>::infinity()), kNan);
+  const V pole = select(b.re < 0, from(a.re, kInfinity), kNan);
   const V of_zero = select(none, from(a.re, 1), select(vanishes, from(a.re, 0), pole));
   return {select(zero, of_zero, value.re), select(zero, select(none | vanishes, from(a.re, 0), kNan), value.im)};
 }
@@ -290,7 +323,7 @@ struct Waves {
   SinCos at;
   V n;  // of sinh and cosh
 };
-Waves waves(Complex z) {
+Waves waves(Complex z) {  // of what has no infinite real part
   const V x = select(finite(z), z.re, 0), y = select(finite(z), z.im, 0);
   Waves w;
   const Wide size = widen(limited(abs(x), 800));
@@ -300,14 +333,21 @@ Waves waves(Complex z) {
   w.at = sine_and_cosine(size, y);
   return w;
 }
-Complex sinh_of(Complex z) {
+Complex sinh_of(Complex any) {
+  const Complex z = with_large_real(any);
   const Waves w = waves(z);
   const Complex value = times_power({w.sinh * w.at.cos, w.cosh * w.at.sin}, w.n, z);
-  return {select(z.re == 0, z.re, value.re), select(z.im == 0, z.im, value.im)};
+  const V im = select(z.im == 0, z.im, value.im);
+  const V re = select(blurred(any), abs(value.re), value.re);  // of either sign; positive in the C library
+  return {select(z.re == 0, z.re, re), unknown_where_blurred(im, value.re, any)};
 }
-Complex cosh_of(Complex z) {
+Complex cosh_of(Complex any) {
+  const Complex z = with_large_real(any);
   const Waves w = waves(z);
-  return times_power({w.cosh * w.at.cos, w.sinh * w.at.sin}, w.n, z);
+  const Complex value = times_power({w.cosh * w.at.cos, w.sinh * w.at.sin}, w.n, z);
+  // On the imaginary axis it is real, whatever the angle.
+  const V im = select((z.re == 0) & is_infinite(z.im), 0, value.im);
+  return {value.re, unknown_where_blurred(im, value.re, any)};
 }
 Complex tanh_of(Complex z) {
   // (sinh cosh + i sin cos) / (sinh^2 + cos^2); far out it is 1 but for the angle.
@@ -323,7 +363,10 @@ Complex tanh_of(Complex z) {
   const V one = copysign(from(z.re, 1), z.re);
   return {select(far, one, select(z.re == 0, z.re, near.re)), select(z.im == 0, z.im, select(far, product, near.im))};
 }
-Complex sin_of_z(Complex z) { return turned_back(sinh_of(turned(z))); }
+Complex sin_of_z(Complex z) {
+  const Complex value = turned_back(sinh_of(turned(z)));
+  return {value.re, select(blurred(turned(z)), abs(value.im), value.im)};
+}
 Complex cos_of_z(Complex z) { return cosh_of(turned(z)); }
 Complex tan_of(Complex z) { return turned_back(tanh_of(turned(z))); }
 
@@ -382,6 +425,8 @@ Arcs far_arcs(Complex z) {
   return {atan2_positive(x, select(none, constant(x, 1), y)), atan2_positive(y, select(none, constant(x, 1), x)),
           size + (wide_of(size, s.n) + 1.0) * constant(size, dd::kLn2)};
 }
+// Of operands so large an infinite one is the largest: only the size that it has, which is infinite, is left to say.
+Complex brought_in(Complex z) { return seen_from_afar(z, z.re.type == LaneType::f32 ? 0x1p120 : 0x1p1000); }
 Arcs arcs_of(Complex z) {
   const double limit = z.re.type == LaneType::f32 ? 0x1p100 : 0x1p200;
   const V far = (abs(z.re) > limit) | (abs(z.im) > limit);
@@ -394,24 +439,29 @@ V tiny_operand(Complex z) { return (abs(z.re) < 0x1p-60) & (abs(z.im) < 0x1p-60)
 Complex kept_where_tiny(Complex z, Complex value) {
   return {select(tiny_operand(z), z.re, value.re), select(tiny_operand(z), z.im, value.im)};
 }
-Complex asin_of(Complex z) {
+Complex asin_of(Complex any) {
+  const Complex z = brought_in(any);
   const Arcs a = arcs_of(z);
   const Complex value = narrowed({a.sine_re, a.im}, z);
-  return kept_where_tiny(z, {copysign(value.re, z.re), copysign(value.im, z.im)});
+  const V re = angle_of_any(value.re, any), im = size_of(value.im, any);
+  return kept_where_tiny(z, {copysign(re, z.re), copysign(im, z.im)});
 }
-Complex acos_of(Complex z) {
+// The angle in [0, pi], and the size, each without the sign.
+Complex cosine_arc(Complex any) {
+  const Complex z = brought_in(any);
   const Arcs a = arcs_of(z);
   const Wide angle = select(sign_bit(z.re), constant(a.im, dd::kPi) - a.cosine_re, a.cosine_re);
   const Complex value = narrowed({angle, a.im}, z);
-  const V small = select(tiny_operand(z), abs(z.im), value.im);
-  return {value.re, select(sign_bit(z.im), small, -small)};
+  return {angle_of_any(value.re, any), size_of(select(tiny_operand(z), abs(z.im), value.im), any)};
+}
+Complex acos_of(Complex z) {
+  const Complex arc = cosine_arc(z);
+  return {arc.re, select(sign_bit(z.im), arc.im, -arc.im)};
 }
 Complex asinh_of(Complex z) { return turned_back(asin_of(turned(z))); }
 Complex acosh_of(Complex z) {
-  const Arcs a = arcs_of(z);
-  const Wide angle = select(sign_bit(z.re), constant(a.im, dd::kPi) - a.cosine_re, a.cosine_re);
-  const Complex value = narrowed({a.im, angle}, z);
-  return {select(tiny_operand(z), abs(z.im), value.re), copysign(value.im, z.im)};
+  const Complex arc = cosine_arc(z);
+  return {arc.im, copysign(arc.re, z.im)};
 }
 Complex atanh_of(Complex z) {
   const double limit = z.re.type == LaneType::f32 ? 0x1p100 : 0x1p200;
@@ -431,8 +481,8 @@ Complex atanh_of(Complex z) {
   const Complex inverse = reciprocal(z);
   const V quarter = narrow(constant(re, dd::kHalfPi), z.re.type);
   value.im = select(beside, quarter * 0.5, value.im);
-  value.re = select(far, abs(inverse.re), select(pole & !beside, std::numeric_limits<double>::infinity(), value.re));
-  value.im = select(far, quarter, value.im);
+  value.re = select(far, select(any_infinite(z), 0, abs(inverse.re)), select(pole & !beside, kInfinity, value.re));
+  value.im = select(far, select(is_nan(z.im), from(quarter, kNan), quarter), value.im);
   return kept_where_tiny(z, {copysign(value.re, z.re), copysign(value.im, z.im)});
 }
 Complex atan_of(Complex z) { return turned_back(atanh_of(turned(z))); }

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <utility>
 
+#include "compiler/base/held_values.h"
 #include "compiler/graph/host_kernels.h"
 #include "compiler/graph/match.h"
 #include "compiler/passes/expand_node.h"
@@ -101,7 +102,7 @@ class Fusion {
 
   bool take(const AttentionStep& step) {
     switch (step.role) {
-      case AttentionRole::cast: return info(type(step.result).dtype).bits >= info(type(step.operand).dtype).bits;
+      case AttentionRole::cast: return holds_values(type(step.result).dtype, type(step.operand).dtype);
       case AttentionRole::reshape: return reshape(step);
       case AttentionRole::turn: return true;
       case AttentionRole::scale: return scale(step, step.number);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "compiler/base/held_values.h"
 #include "compiler/graph/match.h"
 
 namespace lenz {
@@ -138,6 +139,9 @@ class Finder {
       auto role = role_of(*m->rule);
       if (role == AttentionRole::reshape) steps_.on_weights.push_back({AttentionRole::reshape, bound(*m, "x"), v});
       if (role == AttentionRole::turn) turned = !turned;
+      // Rounded to the values' dtype they may be, but to none that lacks some of its digits or of its range.
+      if (role == AttentionRole::cast && !holds_values(graph_.type(v).dtype, graph_.type(steps_.value).dtype))
+        return false;
       add_nodes(*m);
       users = SmallVec<NodeId, 6>(std::span<const NodeId>(m->nodes));
       v = bound(*m, "x");
