@@ -15,6 +15,7 @@
 #include "oracle/expanded.h"
 #include "oracle/tensors.h"
 #include "oracle/ties.h"
+#include "oracle/widen.h"
 
 namespace lenz::oracle {
 
@@ -72,9 +73,13 @@ class Magnitudes {
       bool indices = d.strict && std::isfinite(d.high);
       most_[input.value] = indices ? std::max(std::abs(d.low), std::abs(d.high)) : range_;
     }
+    bool writes = false;
+    graph_.for_each_node(
+        [&](NodeId id) { writes |= writes_operands(*graph_.node(id).op, graph_.node(id).arguments()); });
     graph_.for_each_node([&](NodeId id) {
       const Node& node = graph_.node(id);
       visit(node);
+      if (writes && shows_bits(node)) written_[graph_.storage(node.result())] = HUGE_VAL;  // each one's are the other's
       if (writes_operands(*node.op, node.arguments()))
         for_each_written(graph_, node, [&](ValueId v) {
           double& written = written_[graph_.storage(v)];
@@ -83,7 +88,8 @@ class Magnitudes {
         });
       for (uint16_t i = 0; i < node.result_count; ++i) {
         const Type& t = graph_.type(node.result(i));
-        if (t.is_tensor() && !(most_[node.result(i)] <= most_exact(t.dtype)))
+        const double most = most_[node.result(i)];
+        if (t.is_tensor() && !(most <= most_exact(t.dtype)) && !(std::isinf(most) && moves_bits(node)))
           throw Inexact{said_of(node, "may grow beyond what " + std::string(name(t.dtype)) + " holds exactly"), true};
       }
     });
@@ -121,6 +127,34 @@ class Magnitudes {
     fail(node, "is not exact");
   }
 
+  // Bits read as another dtype: numbers of any size, and any that are none.
+  bool shows_bits(const Node& node) const {
+    if (!reads_bits(*node.op) || !node.args[0].is_value() || node.result_count != 1) return false;
+    return graph_.type(node.args[0].value()).dtype != graph_.type(node.result()).dtype;
+  }
+  // Whatever its operands hold, its results hold it, or integers of integers.
+  bool moves_bits(const Node& node) const {
+    if (shows_bits(node)) return true;
+    if (node.op->has(Trait::reduction) || node.op->has(Trait::scan)) return false;  // of several NaNs, or zeros, any
+    SmallVec<Dtype, 4> dtypes;
+    bool floats = false;
+    auto look_at = [&](ValueId v) {
+      const Type& t = graph_.type(v);
+      floats |= holds_floats(t);
+      if (t.is_tensor() && is_inexact(t.dtype)) dtypes.push_back(t.dtype);
+    };
+    for (const Arg& a : node.arguments()) for_each_value(a, look_at);
+    for (uint16_t i = 0; i < node.result_count; ++i) look_at(node.result(i));
+    if (!floats) return true;
+    bool converts = false;  // such an integer to a float
+    const auto may_convert = [&](ValueId v) { converts |= !holds_floats(graph_.type(v)) && std::isinf(most(v)); };
+    for (const Arg& a : node.arguments()) for_each_value(a, may_convert);
+    if (converts) return false;
+    const bool alike = std::ranges::all_of(dtypes, [&](Dtype d) { return d == dtypes[0]; });
+    const Type& made = graph_.type(node.result());
+    return alike && made.is_tensor() && is_inexact(made.dtype) && (copies(node) || picks(node));
+  }
+
   bool copies(const Node& node) const {
     return node.result_count && node.op->copies.has(graph_.type(node.result()).dtype);
   }
@@ -155,7 +189,7 @@ class Magnitudes {
     for (uint16_t i = 0; i < node.result_count; ++i) {
       const Type& t = graph_.type(node.result(i));
       bool index = t.is_tensor() && is_integral(t.dtype, false);
-      most_[node.result(i)] = index ? std::max(most, places) : most;
+      most_[node.result(i)] = shows_bits(node) ? HUGE_VAL : index ? std::max(most, places) : most;
     }
   }
 

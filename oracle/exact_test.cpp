@@ -83,6 +83,21 @@ TEST(Exact, WritesThroughMemoryCount) {
 
 // The claim itself, on generated calls: in every row's exact calls all results are integers in range, and the order of
 // the elements of a reduced dim does not matter.
+// Of bits that are read as another dtype nothing is known, and they may be moved all the same.
+TEST(Exact, BitsOfAnotherDtypeAreNoSmallNumbers) {
+  const std::string floats = "%v = aten.view.dtype(%x, f32)\n";
+  EXPECT_FALSE(plan_of("%x: i32[4]", floats + "%r = aten.add(%v, 1)").possible());
+  EXPECT_FALSE(plan_of("%x: i32[4]", floats + "%r = aten.to.dtype(%v, f16)").possible());
+  EXPECT_FALSE(plan_of("%x: i32[4]", floats + "%r = aten.sum(%v)").possible());
+  EXPECT_TRUE(plan_of("%x: i32[4]", floats + "%c = aten.flip(%v, [0])\n%r = aten.view.dtype(%c, i32)").possible());
+  const std::string bits = "%b = aten.view.dtype(%x, i32)\n";
+  EXPECT_TRUE(plan_of("%x: f32[4]", bits + "%r = aten.add(%b, 1)").possible());
+  EXPECT_FALSE(plan_of("%x: f32[4]", bits + "%a = aten.add(%b, 1)\n%r = aten.to.dtype(%a, f32)").possible());
+  const std::string written = bits + "%w = aten.bitwise_xor_(%b, 1)\n";
+  EXPECT_FALSE(plan_of("%x: f32[4] mut", written + "%r = aten.add(%x, 1)").possible());
+  EXPECT_TRUE(plan_of("%x: f32[4] mut", written + "%r = aten.clone(%x)").possible());
+}
+
 TEST(Exact, ResultsOfQualifyingCallsAreIntegers) {
   Boxed boxed(DeviceKind::cpu);
   size_t exact = 0, calls = 0;

@@ -85,6 +85,10 @@ class GraphCheck {
     if (plan.possible() && finished) judged("float64 path", Widening::values_only, trial_->expected());
     if (options_.bounds && finished) check_bounds();
     if (trial_->alike > 0) ++report_.alike;
+    if (!trial_->unasked.empty()) {
+      report_.unasked_of = trial_->unasked;
+      report_.unasked += trial_->expected().ending == Ending::raised;
+    }
     if (report_.findings.size() > findings) blame();
   }
 

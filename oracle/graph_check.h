@@ -56,6 +56,8 @@ struct PassFinding {
 struct GraphReport {
   size_t runs = 0, rewrites = 0;
   size_t seeds = 0, refused = 0;        // of inputs; those that eager refuses, and the passes' graphs then must
+  size_t unasked = 0;                   // of the refused: by eager alone, at what a row's meaning does not ask
+  std::string unasked_of;               // the row
   size_t needless = 0;                  // those where eager raises at a node that nobody needs: needless.h
   size_t relaid = 0;                    // of the seeds, with other layouts
   size_t exact = 0, inexact = 0;        // of the seeds for exact mode: those that had it, and had to do without

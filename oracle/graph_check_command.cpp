@@ -112,7 +112,10 @@ void show(const Answer& a) {
   if (a.code == ExitCode::fine || (agrees(report) && !report.not_lowered.empty())) {
     std::printf("%s: agrees with eager%s; %zu runs, %zu rewrites", file.c_str(),
                 report.known ? " but where eager is wrong" : "", report.runs, report.rewrites);
-    if (report.refused == report.seeds) {
+    if (report.unasked) {
+      std::printf("; on %zu seed(s) eager alone refuses, at what the meaning of %s does not ask", report.unasked,
+                  report.unasked_of.c_str());
+    } else if (report.refused == report.seeds) {
       std::printf("; eager refuses all inputs, and so does every path");
     } else if (report.refused) {
       std::printf(", on %zu seed(s) refused by both", report.refused);

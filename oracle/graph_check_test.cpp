@@ -155,6 +155,20 @@ TEST(GraphCheck, WhatEagerRefusesIsNoFinding) {
   EXPECT_EQ(r.refused, r.seeds);
 }
 
+// For float8 eager has no kernel that turns rows round, which the row's exception says no meaning asks for.
+TEST(GraphCheck, WhatEagerAloneLacksAKernelForIsHeldToTheReference) {
+  auto graph = parse_graph("graph @g(%x: f8e5m2[6]) { %y = aten.flip(%x, [0]) return %y }", op_table());
+  GraphCheckOptions options;
+  options.lines = pipeline();
+  options.loops = options.kernels = true;
+  options.seeds = 3;
+  const GraphReport r = check_graph(*graph, options);
+  EXPECT_TRUE(r.findings.empty()) << r.findings[0].mismatch.summary();
+  EXPECT_EQ(r.refused, 3u);
+  EXPECT_EQ(r.unasked, 3u);
+  EXPECT_EQ(r.unasked_of, "aten.flip");
+}
+
 // Whoever computes nothing may leave out what nobody needs, and nothing else.
 TEST(GraphCheck, AnErrorThatNobodyNeedsMayBeDropped) {
   auto drop_unused = [](Graph& graph, PassContext& context) {

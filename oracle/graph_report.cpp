@@ -41,6 +41,7 @@ nlohmann::json GraphReport::to_json() const {
   if (!open_why.empty()) j["open_why"] = open_why;
   if (!weak_why.empty()) j["weak_why"] = weak_why;
   if (!inexact_why.empty()) j["inexact_why"] = inexact_why;
+  if (unasked) j["unasked"] = unasked, j["unasked_of"] = unasked_of;
   if (!no_parts.empty()) j["no_parts"] = no_parts;
   if (!no_stream.empty()) j["no_stream"] = no_stream;
   if (!not_lowered.empty()) j["not_lowered"] = not_lowered;

@@ -69,12 +69,13 @@ class Trial {
   size_t alike = 0;               // how often it was asked, and was there
   bool by_the_reference = false;  // whether a run that was no eager's bit for bit was held to the reference's bounds
   std::string out_of_memory;      // what there was not enough for, and where
+  std::string unasked;            // the row whose meaning does not ask what one of the two refused
   std::string no_stream;  // why random ops were compared from outside alone: an op that Lenz's stream does not draw
 
  private:
   bool lacks_memory(const Execution& got);
   // Whether one of the two ended as eager refuses what a row's meaning does not ask.
-  bool refuses_unasked(const Execution& got) const;
+  bool refuses_unasked(const Execution& got);
   const Graph& needed() const { return needed_ ? *needed_ : graph_; }
   // What a run has to be like: it may raise where eager does so needlessly, or end as without that.
   const Execution& as_ended(const Execution& got) const;

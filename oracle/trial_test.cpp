@@ -70,6 +70,24 @@ TEST(Trial, WhatEagerAloneRefusesMayFinish) {
   EXPECT_EQ(judged(remainder, number), std::pair(Ending::raised, false));
 }
 
+// And what it lacks a kernel for the reference has.
+TEST(Trial, WhatEagerHasNoKernelForIsHeldToTheReference) {
+  auto flipped = parse_graph("graph @g(%x: f8e5m2[6]) { %y = aten.flip(%x, [0]) return %y }", op_table());
+  Boxed boxed(DeviceKind::cpu);
+  const InputSource inputs(*flipped, {}, Values::ordinary, 1);
+  Trial trial(*flipped, boxed, inputs, {}, {});
+  ASSERT_EQ(trial.expected().ending, Ending::raised);
+  const auto out_of_bounds = [&](const std::string& made) {
+    auto graph = parse_graph("graph @g(%x: f8e5m2[6]) { " + made + " return %y }", op_table());
+    const Execution got = trial.eager(*graph);
+    EXPECT_EQ(got.ending, Ending::finished) << got.text;
+    return trial.out_of_bounds(got, {}).has_value();
+  };
+  EXPECT_TRUE(out_of_bounds("%y = aten.clone(%x)"));
+  EXPECT_FALSE(out_of_bounds("%b = aten.view(%x, u8) %f = aten.flip(%b, [0]) %y = aten.view(%f, f8e5m2)"));
+  EXPECT_EQ(trial.unasked, "aten.flip");
+}
+
 // One of two streams of random numbers may give rates that a distribution refuses, and the other one none.
 TEST(Trial, RefusalsOfWhatTwoStreamsDrawAreOpen) {
   auto graph = [](const std::string& rate) {

@@ -182,4 +182,17 @@ Dim FactsLearner::without_factors(const Cond& cond) {
   return gap;
 }
 
+// c - max(a, b) >= 0 says c - a >= 0 and c - b >= 0; of a minimum that is added likewise.
+void FactsLearner::bound_extreme(Dim dim) {
+  SumView view(dim);
+  for (const SymTerm& t : view.terms()) {
+    if (t.monomial->kind != (t.coefficient > 0 ? SymKind::min : SymKind::max)) continue;
+    try {
+      const Dim rest = dim - monomial_dim(t);
+      for (Dim a : t.monomial->args()) pending_.push_back({Pending::Kind::nonnegative, rest + a * t.coefficient, {}});
+    } catch (const UserError&) {  // too large to be worth it
+    }
+  }
+}
+
 }  // namespace lenz

@@ -313,6 +313,8 @@ bool FactsLearner::assume_zero(Dim dim) {
   bound_quotient(-dim);
   bound_factors(dim);
   bound_factors(-dim);
+  bound_extreme(dim);
+  bound_extreme(-dim);
   bound_remainders(view);
   return true;
 }
@@ -407,6 +409,7 @@ bool FactsLearner::assume_nonnegative(Dim dim) {
   }
   keep_bound(dim);
   bound_quotient(dim);
+  bound_extreme(dim);
   return true;
 }
 

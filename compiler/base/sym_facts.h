@@ -120,6 +120,7 @@ class FactsLearner {
   static bool stands_in(const ListBySymbols<Facts::Bound>& list, Dim dim);
   void keep_bound(Dim dim);
   void bound_quotient(Dim dim);
+  void bound_extreme(Dim dim);
   void bound_remainders(const SumView& view);
   bool tighten(Dim bound);
   bool tighten_factors(const SymNode* monomial, const Range& range);

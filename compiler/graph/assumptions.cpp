@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "compiler/base/sym_eliminate.h"
+#include "compiler/graph/simplified.h"
 
 namespace lenz {
 
@@ -55,7 +56,7 @@ bool Assumptions::likely(const Cond& cond) const {
 bool Assumptions::decide(const Cond& cond) {
   Truth known = truth(cond);
   if (known != Truth::unknown) return known == Truth::yes;
-  if (is_open(cond)) throw DataDependent(cond, "a size");
+  if (is_open(cond)) throw DataDependent(simplified(cond, this->known()), "a size");
   bool holds = likely(cond);
   return record(holds ? cond : negate(cond)) ? holds : !holds;  // what contradicts the facts is refuted by them
 }

@@ -6,6 +6,7 @@
 #include "compiler/graph/lazy_views.h"
 #include "compiler/graph/operand_devices.h"
 #include "compiler/graph/overlap.h"
+#include "compiler/graph/simplified.h"
 
 namespace lenz {
 
@@ -39,7 +40,8 @@ int64_t Infer::specialize(Dim d) {
   if (assumptions_.mentions_open(d)) {
     Range range = assumptions_.known().range(d);
     if (range.low && range.low == range.high) return *range.low;
-    throw DataDependent(eq(d, assumptions_.known().hint(d).value_or(1)), op_.full_name);
+    const Facts& known = assumptions_.known();
+    throw DataDependent(simplified(eq(d, known.hint(d).value_or(1)), known), op_.full_name);
   }
   for (const Cond& c : assumptions_.guards())  // settled before, whatever later guards made of the hints
     if (c.rel == Rel::eq && c.lhs == d && c.rhs.is_constant()) return c.rhs.constant();
@@ -290,7 +292,7 @@ bool can_cast(Dtype from, Dtype to) {
 // Whether what only the run knows holds, as facts say. To assert it would refuse what eager takes: it resizes.
 bool is_told(const Assumptions& known, const Cond& cond, const std::string& who) {
   Truth truth = known.truth(cond);
-  if (truth == Truth::unknown) throw DataDependent(cond, who);
+  if (truth == Truth::unknown) throw DataDependent(simplified(cond, known.known()), who);
   return truth == Truth::yes;
 }
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "compiler/base/sym_overflow.h"
 #include "compiler/graph/infer.h"
+#include "compiler/graph/simplified.h"
 
 namespace lenz {
 
@@ -77,7 +78,7 @@ std::optional<UserError> Infer::refusal() {
 }
 
 Infer::Outcome Infer::run_path(std::span<const Decision> decisions) {
-  if (++ways_ > kMostWays) throw DataDependent(decisions[0].cond, op_.full_name);
+  if (++ways_ > kMostWays) throw DataDependent(simplified(decisions[0].cond, fork_->known()), op_.full_name);
   path_.assign(decisions.begin(), decisions.end());
   taken_ = 0;
   impossible_ = false;
@@ -193,7 +194,7 @@ Infer::Outcome Infer::merge(Outcome likely, Outcome other, std::span<const Decis
   }
   if (auto both = general(likely, other, there)) return *both;
   if (auto both = general(other, likely, shared)) return *both;
-  throw DataDependent(last.cond, op_.full_name);
+  throw DataDependent(simplified(last.cond, fork_->known()), op_.full_name);
 }
 
 void Infer::settle(const Outcome& outcome) {

@@ -33,6 +33,14 @@ TEST(Interpret, RoundsToNarrowFloats) {
               ElementsAre(round_to(Dtype::bf16, third * 3)));
 }
 
+// A NaN that signals too: whoever looks at the bits of floats that were moved sees them.
+TEST(Interpret, CarriesTheBitsOfNans) {
+  Pointwise as_floats("bitcast", Dtype::i32, 1, Dtype::f32), as_bits("bitcast", Dtype::f32, 1, Dtype::i32);
+  const Results floats = run(as_floats, {Tensor::integers(Dtype::i32, {3}, {0x7f800001, 0x7fc00005, 0x3f800000})});
+  EXPECT_THAT(run_for_first(as_bits, {floats.outputs[0].tensor}), ElementsAre(0x7f800001, 0x7fc00005, 0x3f800000));
+  EXPECT_EQ(to_bits(Dtype::f32, settled(Dtype::f32, from_bits(Dtype::f32, {0x7f800001, 0})))[0], 0x7f800001U);
+}
+
 TEST(Interpret, IntegersWrapInTheirOwnDtype) {
   Pointwise add("add", Dtype::i8, 2), neg("neg", Dtype::u8, 1), mul("mul", Dtype::i64, 2),
       div("floor_divide", Dtype::i32, 2);

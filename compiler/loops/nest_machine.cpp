@@ -1,5 +1,6 @@
 // One nest, run point by point: everything that its points share is worked out before the first.
 #include <algorithm>
+#include <cmath>
 
 #include "compiler/base/sym_compiled.h"
 #include "compiler/loops/run_state.h"
@@ -10,7 +11,10 @@ namespace {
 
 // `settled`, with what most values are at hand.
 ScalarValue rounded_into(Dtype dtype, const ScalarValue& value) {
-  if (dtype == Dtype::f32) return ScalarValue(static_cast<double>(static_cast<float>(value.real())));
+  if (dtype == Dtype::f32) {
+    const double real = value.real();
+    return std::isnan(real) ? ScalarValue(real) : ScalarValue(static_cast<double>(static_cast<float>(real)));
+  }
   return dtype == Dtype::f64 || dtype == Dtype::i64 ? value : settled(dtype, value);
 }
 

@@ -66,7 +66,7 @@ ScalarValue settled(Dtype dtype, const ScalarValue& value) {
   switch (dtype) {
     case Dtype::f64:
     case Dtype::c128: return value;
-    case Dtype::f32: return ScalarValue(static_cast<double>(static_cast<float>(value.real())));
+    case Dtype::f32: return ScalarValue(round_to(dtype, value.real()));  // a NaN as it is: the machine makes it quiet
     case Dtype::c64: return ScalarValue(round_to(dtype, value.complex()));
     case Dtype::f16:
     case Dtype::bf16:

@@ -1,4 +1,5 @@
 // Conversions between dtypes, by value and by bits.
+#include <bit>
 #include <cmath>
 
 #include "compiler/base/error.h"
@@ -30,7 +31,14 @@ int64_t real_to_integer(Dtype target, double value) {
   return wrap_to(target, fits_int64(truncated) ? static_cast<int64_t>(truncated) : INT64_MIN);
 }
 
+// To another format every machine makes a NaN quiet; to its own nothing is done.
+double quiet(const EvalContext& c, double value) {
+  if (!std::isnan(value) || to_real(c.compute) == to_real(c.result)) return value;
+  return std::bit_cast<double>(std::bit_cast<uint64_t>(value) | uint64_t{1} << 51);
+}
+
 ScalarValue convert_real(const EvalContext& c, double value) {
+  value = quiet(c, value);
   if (is_complex(c.result)) return ScalarValue(std::complex<double>(real_to_float(to_real(c.result), value), 0.0));
   if (is_floating(c.result)) return ScalarValue(real_to_float(c.result, value));
   return ScalarValue(real_to_integer(c.result, value));
@@ -44,7 +52,8 @@ ScalarValue convert_integer(const EvalContext& c, int64_t value) {
 
 ScalarValue convert_complex(const EvalContext& c, std::complex<double> value) {
   if (c.result == Dtype::b8) return ScalarValue(int64_t{value != std::complex<double>(0, 0) ? 1 : 0});
-  if (is_complex(c.result)) return ScalarValue(round_to(c.result, value));
+  if (is_complex(c.result))
+    return ScalarValue(round_to(c.result, std::complex<double>(quiet(c, value.real()), quiet(c, value.imag()))));
   return convert_real(c, value.real());
 }
 

@@ -269,6 +269,18 @@ TEST(ScalarConversions, bitcast_keeps_every_bit) {
   }
 }
 
+TEST(ScalarConversions, to_another_format_make_a_nan_quiet) {
+  const auto bits = [](Dtype from, uint64_t word, Dtype to) {
+    const ScalarValue given = from_bits(from, {word, 0});
+    return to_bits(to, evaluate(row_of("to_dtype"), from, {&given, 1}, to))[0];
+  };
+  EXPECT_EQ(bits(Dtype::f32, 0x7f800001, Dtype::f64), 0x7ff8000020000000U);
+  EXPECT_EQ(bits(Dtype::f32, 0xff802000, Dtype::f16), 0xfe01U);
+  EXPECT_EQ(bits(Dtype::f64, 0x7ff0000000000001, Dtype::f32), 0x7fc00000U);
+  EXPECT_EQ(bits(Dtype::c64, 0xff8000017f800001, Dtype::c64), 0xff8000017f800001U);
+  EXPECT_EQ(bits(Dtype::f32, 0x7f800001, Dtype::f32), 0x7f800001U);
+}
+
 TEST(ScalarTable, wrong_calls) {
   const ScalarValue one(1.0), whole(int64_t{1});
   EXPECT_THROW(evaluate(row_of("add"), Dtype::f32, {&one, 1}), InternalError);

@@ -10,6 +10,7 @@
 #include "compiler/ops/decompose.h"
 #include "compiler/ops/draws.h"
 #include "compiler/scalar/rounding.h"
+#include "oracle/bounds/carried.h"
 #include "oracle/bounds/flow_parts.h"
 #include "oracle/random_machine.h"
 
@@ -28,7 +29,7 @@ namespace {
 at::Tensor with_storage_in(const at::Tensor& given, at::ScalarType type) {
   const at::Tensor t = given.resolve_conj();  // memory of its own, if it was a conjugate
   int64_t count = static_cast<int64_t>(t.storage().nbytes()) / t.element_size();
-  at::Tensor all = t.as_strided({count}, {1}, 0).to(type, false, true);
+  at::Tensor all = carried(t.as_strided({count}, {1}, 0), type);
   return all.as_strided(t.sizes(), t.strides(), t.storage_offset());
 }
 }  // namespace

@@ -9,6 +9,7 @@
 
 #include "oracle/aten.h"
 #include "oracle/bounds/call.h"
+#include "oracle/bounds/carried.h"
 
 namespace lenz::oracle {
 
@@ -57,15 +58,17 @@ void SharedBits::written(PlaneStore& store, const at::Tensor& value) {
   const Member& source = *std::ranges::find(*group, key, &Member::key);
   const at::Tensor from = whole(source.storage.lock(), source.dtype);
   const bool known = bits_are_known(store, from);
-  const at::Tensor bits = from.to(to_aten(source.dtype)).contiguous();
+  const at::Tensor bits = carried(from, to_aten(source.dtype));
   for (const Member& other : *group) {
     if (other.key == key) continue;
     const at::Tensor to = whole(other.storage.lock(), other.dtype);
     at::Tensor seen = at::zeros(to.sizes(), at::TensorOptions().dtype(to_aten(other.dtype)));
     const bool fits = seen.nbytes() <= bits.nbytes();
-    if (known && fits) {
+    if (fits) {  // values alone follow what is uncertain too
       if (seen.numel()) std::memcpy(seen.mutable_data_ptr(), bits.const_data_ptr(), seen.nbytes());
-      to.copy_(seen);
+      to.copy_(carried(seen, to.scalar_type()));
+    }
+    if (known && fits) {
       store.write(to, {}, {});
     } else {
       store.write(to, at::full(to.sizes(), HUGE_VAL, at::kDouble), at::ones(to.sizes(), at::kBool));

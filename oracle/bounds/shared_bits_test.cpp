@@ -71,6 +71,26 @@ TEST(SharedBits, OfWhatIsUncertainNothingIsKnown) {
   EXPECT_GE(j.judgement.shares.strong, 4U);  // what was written is judged all the same
 }
 
+// NaNs that signal among them: the values alone say nothing of errors, and are held to every bit.
+TEST(SharedBits, ValuesAloneCarryTheBitsOfNans) {
+  constexpr std::string_view kGiven = "graph @g(%x: i32[6] init integers(2139095041, 2143289343, seed=1)";
+  for (const std::string_view rest :
+       {", %y: i32[6] mut) {\n  %v = aten.view.dtype(%y, f32)\n  %u = aten.view.dtype(%x, f32)\n"
+        "  %c = aten.copy_(%v, %u)\n  %w = aten.bitwise_xor(%y, 1)\n  return %w\n}\n",
+        ") {\n  %v = aten.view.dtype(%x, f32)\n  %c = aten.flip(%v, [0])\n  %d = aten.view.dtype(%c, f64)\n"
+        "  %e = aten.clone(%d)\n  %w = aten.view.dtype(%e, i16)\n  return %w\n}\n",
+        " mut) {\n  %f = aten.view.dtype(%x, f32)\n  %w = aten.view.dtype(%f, i16)\n"
+        "  %b = aten.bitwise_xor_(%w, 1)\n  %r = aten.view.dtype(%f, i64)\n  return %r\n}\n"}) {
+    const std::string text = std::string(kGiven) + std::string(rest);
+    auto graph = parse_graph(text, op_table());
+    Boxed boxed(DeviceKind::cpu);
+    const auto inputs = [&] { return draw_inputs(*graph, boxed, {}, Values::ordinary, 1); };
+    const Reference right = Referee(boxed, {}, Widening::values_only).run(*graph, inputs());
+    const Judgement j = judge(*graph, right, Executor(boxed).run(*graph, inputs()));
+    EXPECT_FALSE(j.mismatch) << text << (j.mismatch ? j.mismatch->summary() : "");
+  }
+}
+
 // Bits of float64 are counted as the integers that they are: a double has no place for the last ones.
 TEST(SharedBits, TheLastPlacesOfDoublesAreIntegersOfTheirOwn) {
   const Judged j = judged(

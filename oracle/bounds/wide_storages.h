@@ -10,6 +10,7 @@
 
 #include "oracle/aten.h"
 #include "oracle/bounds/call.h"
+#include "oracle/bounds/carried.h"
 #include "oracle/bounds/shared_bits.h"
 
 namespace lenz::oracle {
@@ -43,8 +44,7 @@ class WideStorages {
       const auto count = static_cast<int64_t>(t.storage().nbytes()) / item_size(part);
       at::Tensor flat = at::empty({0}, at::TensorOptions().dtype(to_aten(part)));
       flat.set_(t.storage(), 0, {count}, {1});
-      at->second = at::empty({count}, to_aten(widened(part)));
-      at->second.copy_(flat);
+      at->second = carried(flat, to_aten(widened(part)));
       for (const auto& [other, wide] : seen)
         if (shared_ && other != part) shared_->relate(wide, other, at->second, part);
     }

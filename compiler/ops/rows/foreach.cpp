@@ -72,10 +72,11 @@ void foreach_rows(RowSink& t) {
       {{"List", ", Tensor[] exponent", "pow.Tensor_Tensor"},
        {"Scalar", ", Scalar exponent", "pow.Tensor_Scalar"},
        {"ScalarList", ", Scalar[] exponent", "pow.Tensor_Scalar"}});
-  t.each("_foreach_pow.ScalarAndTensor(Scalar self, Tensor[] exponent) -> Tensor[]",
-         {.of = "pow.Scalar",
-          .exception = "one element eager computes in its own dtype: `not implemented for 'Bool'`; "
-                       "powers of 1 of any: `has no kernel for f8`"});
+  t.each(
+      "_foreach_pow.ScalarAndTensor(Scalar self, Tensor[] exponent) -> Tensor[]",
+      {.of = "pow.Scalar",
+       .exception = "one element eager computes in its own dtype, which its meaning does not ask: `not implemented for "
+                    "'Bool'`; powers of 1 of any: `has no kernel for f8`"});
   add(t, "lerp",
       {{"List", ", Tensor[] tensors1, Tensor[] weights", "lerp.Tensor"},
        {"Scalar", ", Tensor[] tensors1, Scalar weight", "lerp.Scalar"},

@@ -44,8 +44,8 @@ constexpr std::string_view kFormat = "channels-last: the CPU keeps it, libtorch'
   "else if $before > 0 { %y = aten.cat([aten.slice(%y, $d, $size - $before, $size), %y], $d) } "     \
   "else if $behind > 0 { %y = aten.cat([%y, aten.slice(%y, $d, 0, $behind)], $d) } "
 constexpr std::string_view kShuffled =
-    "channels-last: the CPU keeps it, and has no kernel for float8: `not implemented for 'Float8`; libtorch's meta "
-    "device says contiguous";
+    "channels-last: the CPU keeps it; for float8 it has no kernel, which its meaning does not ask: `not implemented "
+    "for 'Float8`; libtorch's meta device says contiguous";
 Row looped(std::string_view loops, Row row) {
   row.loops = loops;
   return row;
@@ -107,7 +107,8 @@ void copies(RowSink& t) {
 
 void reorderings(RowSink& t) {
   constexpr std::string_view kRows =
-      "rows that lie element by element eager can't turn round in float8: `\"flip_cpu\" not`";
+      "for float8 rows that lie element by element eager has no kernel, which its meaning does not ask: `\"flip_cpu\" "
+      "not`";
   t.row("flip(Tensor self, int[] dims) -> Tensor",
         looped(kFlipLoops,
                with(except(kRows, row_of(movement | core, rule::flip, make::flip, "a dim is named twice")), kCopied)));
@@ -189,15 +190,15 @@ void reorderings(RowSink& t) {
     %x = aten.reshape(%self, concat($lead, [size(%self, -3), $h, $f, $w, $f]))
     %x = aten.permute(%x, concat(range(0, $n), [$n, $n + 2, $n + 4, $n + 1, $n + 3]))
     return aten.reshape(aten.clone(%x, memory_format=contiguous_format), concat($lead, [size(%self, -3) * $f * $f, $h, $w])))";
-  t.row(
-      "pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor",
-      with(meaning(kUnshuffle,
-                   except("channels-last: the CPU keeps it, libtorch's meta device says contiguous; of an empty tensor "
-                          "the CPU returns a clone, shape and all; channels-last it has no kernel for float8: `not "
-                          "implemented for 'Float8`",
-                          row_of(movement, rule::pixel_unshuffle, make::pixel_unshuffle,
-                                 "a height or width that is no multiple of the factor"))),
-           kCopied));
+  t.row("pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor",
+        with(meaning(
+                 kUnshuffle,
+                 except("channels-last: the CPU keeps it, libtorch's meta device says contiguous; of an empty tensor "
+                        "the CPU returns a clone, shape and all; channels-last it has no kernel for float8, which its "
+                        "meaning does not ask: `not implemented for 'Float8`",
+                        row_of(movement, rule::pixel_unshuffle, make::pixel_unshuffle,
+                               "a height or width that is no multiple of the factor"))),
+             kCopied));
   const Row shuffle = meaning(R"(
         if result_is_view() { return %self }
         $c = size(%self, 1)
@@ -206,13 +207,16 @@ void reorderings(RowSink& t) {
         return aten.view(%y, shape(%self)))",
                               row_of(maybe_view | movement, rule::channel_shuffle, make::channel_shuffle,
                                      "channels that are no multiple of the groups"));
-  t.row("channel_shuffle(Tensor self, SymInt groups) -> Tensor",
-        with(except("eager has no float8 kernel but for what it views: `channel_shuffle`", shuffle), kCopied));
+  t.row(
+      "channel_shuffle(Tensor self, SymInt groups) -> Tensor",
+      with(except("eager has no float8 kernel but for what it views, which its meaning does not ask: `channel_shuffle`",
+                  shuffle),
+           kCopied));
   t.row(
       "native_channel_shuffle(Tensor self, SymInt groups) -> Tensor",
       except(
           "libtorch's meta device reshapes, and may return a view where the CPU copies; eager has no float8 kernel but "
-          "for what it views: `channel_shuffle`",
+          "for what it views, which its meaning does not ask: `channel_shuffle`",
           shuffle));
 }
 

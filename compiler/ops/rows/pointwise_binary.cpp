@@ -155,8 +155,8 @@ void power_rows(RowSink& t) {
         with(row, {true, "Tensor_Tensor_out", {}, OutRule::direct, "Tensor"}));
   row.infer = rule::pow_of_number;
   row.exception =
-      "powers of 1 eager fills in, of any dtype: `has no kernel for f8`, but not of bools alone: "
-      "`not implemented for 'Bool'`, and what it would cast decides: `the desired output type`; " LENZ_CONVERTS;
+      "powers of 1 eager fills in, of any dtype: `has no kernel for f8`; of bools alone it has none, which its meaning "
+      "does not ask: `not implemented for 'Bool'`; what it casts decides: `the desired output type`; " LENZ_CONVERTS;
   t.row("pow.Scalar(Scalar self, Tensor exponent) -> Tensor", with(row, {false, "Scalar_out"}));
   row.infer = rule::pow_number;
   row.dtypes = dtypes::all;  // float8 to the powers 0 and 1

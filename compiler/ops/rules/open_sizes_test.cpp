@@ -120,6 +120,12 @@ TEST(OpenSizes, WhatWasSupposedOnTheWayToARefusalIsNoGuard) {
   EXPECT_THAT(graph->assumptions.guards(), IsEmpty());
 }
 
+TEST(OpenSizes, ARefusalSaysTheConditionAsShortAsFactsAllow) {
+  const std::string call = "aten.slice(%x, 0, 0, %u)\n  %o = aten.zeros([8])\n  aten._foreach_neg([%r], out=[%o])";
+  EXPECT_THAT(refusal(call, "where u in 0.."), HasSubstr("whether 8 == min(8, u) decides"));
+  EXPECT_EQ(refusal(call, "where u in 0.., 8 == min(8, u)"), "it was taken");
+}
+
 TEST(OpenSizes, WhatEagerResizesIsNotAsserted) {
   const std::string part = "aten.slice(%x, 0, 0, %u)\n  %o = aten.zeros([8])\n  ";
   EXPECT_THAT(refusal(part + "aten._foreach_neg([%r], out=[%o])"), HasSubstr("whether 8 == min("));
