@@ -413,12 +413,12 @@ std::vector<KnownFault> parse_known_faults(std::string_view text, const std::str
       rest.remove_prefix(std::min(bar + 3, rest.size()));
     }
     constexpr std::string_view kWhen[] = {
-        "always",    "out_strided",    "any_strided",    "any_restrided", "self_overlaps", "drops",       "rounds",
-        "single",    "unsorted",       "one_wide",       "misfit",        "out_restrided", "by_products", "infinite",
-        "poles",     "strided_rounds", "steps",          "skips",         "out_is_read",   "no_share",    "told_unique",
-        "coarse",    "accumulates",    "result_strided", "grouped_ones",  "lone_columns",  "thin",        "negated",
-        "out_grows", "averages",       "overflows",      "flushes",       "nears_end",     "pairs",       "shifts",
-        "out_is_scratch"};
+        "always",       "out_strided",  "any_strided", "any_restrided",  "self_overlaps", "drops",
+        "rounds",       "single",       "unsorted",    "one_wide",       "misfit",        "out_restrided",
+        "by_products",  "infinite",     "poles",       "strided_rounds", "steps",         "skips",
+        "out_is_read",  "no_share",     "told_unique", "coarse",         "accumulates",   "result_strided",
+        "grouped_ones", "lone_columns", "thin",        "negated",        "out_grows",     "averages",
+        "overflows",    "flushes",      "nears_end",   "pairs",          "shifts",        "out_is_scratch"};
     auto when = std::ranges::find(kWhen, fields[2]);
     if (fields[3].empty() || when == std::end(kWhen))
       throw UserError(

@@ -28,6 +28,16 @@ TEST(CreatedBounds, PowersBeyondIntegersAreOpen) {
   EXPECT_EQ(j.errors()[1], 0);
 }
 
+// All numbers are whole beyond those that the dtype tells from the next: what they are spaced by is rounded all the same.
+TEST(CreatedBounds, WholeNumbersThatAreRounded) {
+  Judged j("graph @g(%x: i64[], %y: u8[]) { %z = aten.linspace(%x, %y, 7, dtype=f64) return %z }", {{-0x1p63}, {255}});
+  EXPECT_FALSE(j.verdict().mismatch);
+  for (const double near : {-0x1p62, -0x1p62 + 512}) EXPECT_FALSE(j.with(0, 3, near).mismatch) << near;
+  EXPECT_TRUE(j.with(0, 3, -0x1p62 + 16384).mismatch);
+  Judged exact("graph @g() { %z = aten.linspace(0, 60, 7, dtype=f64) return %z }");
+  EXPECT_TRUE(exact.with(0, 3, std::nextafter(30.0, 31.0)).mismatch);
+}
+
 // Whatever the spacing is, it is counted from there.
 TEST(CreatedBounds, TheFirstElementIsTheStart) {
   for (const std::string dtype : {"f64", "f32", "f16", "bf16"}) {

@@ -158,7 +158,10 @@ Outcome flow_created(FlowContext& in, const Call& call) {
   bool fill = !call.op->fills.empty() || call.op->schema.find("fill_value") >= 0 || value.dim() == 0;
   if (fill && !any) return out;
   if (value.numel() == 0) return out;
-  const bool whole = !fill && !any && !value.is_complex() && size.equal(size.round());
+  // Beyond those of which the dtype holds the next ones, too, any number is whole.
+  const double most_whole = std::ldexp(1.0, info(to_real(d)).mantissa_bits);
+  const bool whole = !fill && !any && !value.is_complex() && size.equal(size.round()) &&
+                     at::abs(size).max().item<double>() <= most_whole;
   const bool by_count = call.op->schema.find("steps") >= 0;  // whose spacing is computed, whole or not
   if (!fill && (by_count || !whole) && steps_may_overflow(call, d)) {
     mark_unknown(in, out.results);
