@@ -43,7 +43,8 @@ Values call_graph(const StructuralCall& call, const Graph& sub, const Values& gi
   std::vector<Seen> seen;
   for (size_t i = 0; i < inputs.size(); ++i) {
     seen.push_back(look(inputs[i]));
-    if (machine.widens() && seen[i].kind == TypeKind::tensor) seen[i].dtype = type_of(sub, i).dtype;  // sizes are the same
+    if (machine.widens() && seen[i].kind == TypeKind::tensor)
+      seen[i].dtype = type_of(sub, i).dtype;  // sizes are the same
   }
   Binding sizes;
   bool fit = true;  // an iteration before resized one: whoever runs the graph says so

@@ -46,8 +46,8 @@ std::vector<BufferId> Lowering::call(const Graph& callee, std::span<const Operan
   std::unique_ptr<Graph> sub = callee.clone();
   sub->assumptions.open_as(graph_->assumptions);
   Bound bound;
-  // Sizes and numbers say what symbols are; strides say it of those that nothing else does, as what is only read may come
-  // in another layout than the one that is declared.
+  // Sizes and numbers say what symbols are; strides say it of those that nothing else does, as what is only read may
+  // come in another layout than the one that is declared.
   for (const bool by_layout : {false, true})
     for (size_t i = 0; i < operands.size(); ++i) {
       const Type& formal = sub->type(sub->inputs()[i].value);

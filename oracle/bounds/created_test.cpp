@@ -28,7 +28,8 @@ TEST(CreatedBounds, PowersBeyondIntegersAreOpen) {
   EXPECT_EQ(j.errors()[1], 0);
 }
 
-// All numbers are whole beyond those that the dtype tells from the next: what they are spaced by is rounded all the same.
+// All numbers are whole beyond those that the dtype tells from the next: what they are spaced by is rounded all the
+// same.
 TEST(CreatedBounds, WholeNumbersThatAreRounded) {
   Judged j("graph @g(%x: i64[], %y: u8[]) { %z = aten.linspace(%x, %y, 7, dtype=f64) return %z }", {{-0x1p63}, {255}});
   EXPECT_FALSE(j.verdict().mismatch);

@@ -102,14 +102,23 @@ TEST(FarResults, PartsHaveTheSameSums) {
   for (const int64_t part : {512, 16384})
     for (const bool quick : {false, true}) {
       const std::string p = std::to_string(part), less = std::to_string(part - 1);
-      const auto sums = near_and_far("loops @far where s0 in 1..100000 {\n  input %x: f32[3, s0] placed\n"
-                                     "  temp %y: f32[(s0 + " + less + ")//" + p + ", 3] placed\n"
-                                     "  kernel k0 < (s0 + " + less + ")//" + p + ", k1 < 3 {\n"
-                                     "    for reduce i0 < min(" + p + ", s0 - k0*" + p + ") lanes 4 unroll 4 {\n"
-                                     "      %0 = load %x[k1, i0 + k0*" + p + "]\n"
-                                     "      %1 = mul.f32 %0, %0\n      %2 = reduce sum %1\n"
-                                     "      store %y[k0, k1] = %2\n    }\n  }\n  return %y\n}",
-                                     fractions({3, 505}), quick);
+      const auto sums = near_and_far(
+          "loops @far where s0 in 1..100000 {\n  input %x: f32[3, s0] placed\n"
+          "  temp %y: f32[(s0 + " +
+              less + ")//" + p +
+              ", 3] placed\n"
+              "  kernel k0 < (s0 + " +
+              less + ")//" + p +
+              ", k1 < 3 {\n"
+              "    for reduce i0 < min(" +
+              p + ", s0 - k0*" + p +
+              ") lanes 4 unroll 4 {\n"
+              "      %0 = load %x[k1, i0 + k0*" +
+              p +
+              "]\n"
+              "      %1 = mul.f32 %0, %0\n      %2 = reduce sum %1\n"
+              "      store %y[k0, k1] = %2\n    }\n  }\n  return %y\n}",
+          fractions({3, 505}), quick);
       for (int64_t i = 0; i < 3; ++i) EXPECT_EQ(sums[0].at(i).real(), sums[1].at(i).real()) << part << " " << i;
     }
 }

@@ -136,8 +136,8 @@ uint32_t KernelEmitter::copies_of_a_stream() const {
   constexpr ptrdiff_t kFewRows = 2;
   const uint32_t all = lane_axis_->unroll;
   if (lane_axis_->kind != AxisKind::reduction) return all;
-  // Of open sizes: parts of a row, which have a most. Of the kernel as it is, not of what it is within one tile: what is
-  // added up in which order hangs on sizes alone.
+  // Of open sizes: parts of a row, which have a most. Of the kernel as it is, not of what it is within one tile: what
+  // is added up in which order hangs on sizes alone.
   const std::optional<int64_t> most = range_of_whole(*lane_axis_).high;
   if (!most || *most < kLong || std::ranges::find(store_inner_, true) != store_inner_.end()) return all;
   auto in_any_order = [](const Instr& i) {
@@ -524,9 +524,9 @@ State KernelEmitter::read(const Accumulator& a, size_t copy) {
 }
 
 namespace {
-// A product that only this sum reads is added as it is, in one instruction where the target has one. Said so, not allowed:
-// what code generation makes of a permission hangs on what else stands in the block, and one kernel has several copies
-// of a loop, of which caches and cores choose.
+// A product that only this sum reads is added as it is, in one instruction where the target has one. Said so, not
+// allowed: what code generation makes of a permission hangs on what else stands in the block, and one kernel has
+// several copies of a loop, of which caches and cores choose.
 llvm::Value* with_its_product(llvm::IRBuilder<>& b, llvm::Value* sum) {
   auto* add = llvm::dyn_cast_or_null<llvm::BinaryOperator>(sum);
   if (!add || add->getOpcode() != llvm::Instruction::FAdd || !add->use_empty()) return sum;

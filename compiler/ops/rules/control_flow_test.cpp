@@ -35,9 +35,9 @@ TEST(ControlFlow, SizesAreTheCallersOwn) {
 
 // A layout that is declared by a name of its own is none that the caller knows, not even by a symbol of that name.
 TEST(ControlFlow, LayoutsThatOnlyTheSubGraphNames) {
-  EXPECT_EQ(type_of_result("%x: f32[5, 3], %w: f32[s1]", "%x: f32[5, 3] strides [s1, 1]",
-                           "  %y = aten.transpose(%x, 0, 1)"),
-            "f32[3, 5]");
+  EXPECT_EQ(
+      type_of_result("%x: f32[5, 3], %w: f32[s1]", "%x: f32[5, 3] strides [s1, 1]", "  %y = aten.transpose(%x, 0, 1)"),
+      "f32[3, 5]");
 }
 
 TEST(ControlFlow, SizesThatOnlyItsOwnRunKnowsAreRefused) {
