@@ -251,7 +251,9 @@ class Refusals(ExportCase):
             cell = isinstance(layer, nn.RNNCellBase)
             x = torch.randn(*([3, 6] if cell else [4, 3, 6]))
             made = self.export(layer, x, dynamic=({0 if cell else 1: range(2, 9)},))
-            self.agrees(made, layer, x)
+            # What PyTorch takes a layer apart to walks the rows of its gates otherwise: on some processors some elements
+            # are another last place, in PyTorch's own program of it too.
+            self.agrees(made, layer, x, off_by=0 if cell else 1e-6)
             self.path.unlink()
 
     def test_hidden_writes_without_a_row(self):
