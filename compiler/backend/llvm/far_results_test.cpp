@@ -96,29 +96,35 @@ TEST(FarResults, RowsHaveTheSameSums) {
   for (int64_t i = 0; i < 7; ++i) EXPECT_EQ(sums[0].at(i).real(), sums[1].at(i).real()) << i;
 }
 
+std::string with_parts_of(std::string text, const std::string& part, const std::string& less) {
+  const auto put = [&](std::string_view word, const std::string& number) {
+    for (size_t at; (at = text.find(word)) != std::string::npos;) text.replace(at, word.size(), number);
+  };
+  put("PART", part);
+  put("LESS", less);
+  return text;
+}
+
 // Rows of one part have code of their own, which what goes past the caches is none of: it adds up in the same order,
-// though it knows less of how long they are, and rounds as often.
+// though of a product of sizes it does not know how short it is there.
 TEST(FarResults, PartsHaveTheSameSums) {
   for (const int64_t part : {512, 16384})
     for (const bool quick : {false, true}) {
-      const std::string p = std::to_string(part), less = std::to_string(part - 1);
-      const auto sums = near_and_far(
-          "loops @far where s0 in 1..100000 {\n  input %x: f32[3, s0] placed\n"
-          "  temp %y: f32[(s0 + " +
-              less + ")//" + p +
-              ", 3] placed\n"
-              "  kernel k0 < (s0 + " +
-              less + ")//" + p +
-              ", k1 < 3 {\n"
-              "    for reduce i0 < min(" +
-              p + ", s0 - k0*" + p +
-              ") lanes 4 unroll 4 {\n"
-              "      %0 = load %x[k1, i0 + k0*" +
-              p +
-              "]\n"
-              "      %1 = mul.f32 %0, %0\n      %2 = reduce sum %1\n"
-              "      store %y[k0, k1] = %2\n    }\n  }\n  return %y\n}",
-          fractions({3, 505}), quick);
+      const auto sums = near_and_far(with_parts_of(R"(loops @far where s0 in 1..64, s1 in 1..64, s2 in 1..64 {
+  input %x: f32[3, s0, s1, s2] placed
+  temp %y: f32[(s0*s1*s2 + LESS)//PART, 3] placed
+  kernel k0 < (s0*s1*s2 + LESS)//PART, k1 < 3 {
+    for reduce i0 < min(PART, s0*s1*s2 - k0*PART) lanes 8 unroll 4 {
+      %0 = load %x[k1, (i0 + k0*PART)//(s1*s2), ((i0 + k0*PART) % (s1*s2))//s2, ((i0 + k0*PART) % (s1*s2)) % s2]
+      %1 = mul.f32 %0, %0
+      %2 = reduce sum %1
+      store %y[k0, k1] = %2
+    }
+  }
+  return %y
+})",
+                                                   std::to_string(part), std::to_string(part - 1)),
+                                     fractions({3, 5, 3, 7}), quick);
       for (int64_t i = 0; i < 3; ++i) EXPECT_EQ(sums[0].at(i).real(), sums[1].at(i).real()) << part << " " << i;
     }
 }
