@@ -246,8 +246,9 @@ void batch_norm_backward(CallMaker& m) {
   bool train = m.choose().flip();
   m.set("train", Arg::of_bool(train));
   if (train || m.choose().flip()) {
-    statistic(m, "save_mean", channels, statistics, false);
-    statistic(m, "save_invstd", channels, statistics, true);
+    const Sizes saved = !train && m.choose().flip() ? Sizes{0} : channels;
+    statistic(m, "save_mean", saved, statistics, false);
+    statistic(m, "save_invstd", saved, statistics, true);
   }
   if (!train || m.choose().flip()) {
     statistic(m, "running_mean", channels, statistics, false);

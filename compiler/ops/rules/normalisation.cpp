@@ -278,8 +278,12 @@ void native_batch_norm_backward(Infer& in) {
   std::string_view mean = train ? "save_mean" : "running_mean", spread = train ? "save_invstd" : "running_var";
   in.require(in.given(mean) && in.given(spread), "needs statistics");
   Dim channels = input.sizes()[1];
-  for (std::string_view p : {"weight", "running_mean", "running_var", "save_mean", "save_invstd"})
-    require_vector(in, p, channels);
+  for (std::string_view p : {"weight", "running_mean", "running_var"}) require_vector(in, p, channels);
+  for (std::string_view p : {"save_mean", "save_invstd"}) {
+    // Of what it does not read the forward op, which has saved nothing, hands over tensors of no elements.
+    const Type* t = in.tensor_or_null(p);
+    require_vector(in, p, t && !train && t->rank() == 1 && t->sizes()[0].is(0) ? Dim(0) : channels);
+  }
   require_gradient(in, input);
   Dtype statistics =
       statistics_dtype(in, input.dtype, {"weight", "running_mean", "running_var", "save_mean", "save_invstd"});

@@ -547,6 +547,22 @@ class Exports(ExportCase):
         self.assertIn("aten.add(%sin, 1)", made.text)
         self.assertIn("none", made.text)
 
+    def test_a_step_of_training_traced_of_lists_and_dicts(self):
+        net = nn.Sequential(nn.Linear(5, 4), nn.Tanh())
+
+        def step(parameters, batch):
+            parameters = [p.detach().requires_grad_(True) for p in parameters]
+            made = torch.func.functional_call(net, dict(zip(dict(net.named_parameters()), parameters)), batch["x"])
+            return torch.autograd.grad(((made - batch["y"]) ** 2).mean(), parameters)
+
+        args = ([p.detach() for p in net.parameters()], {"x": torch.randn(3, 5), "y": torch.randn(3, 4)})
+        traced = torch.fx.experimental.proxy_tensor.make_fx(step, tracing_mode="fake")(*args)
+        made = lenz.export_fx(traced, args, self.path)
+        self.agrees(made, step, *args)
+        self.assertEqual(len(made.inputs), 4)
+        with self.assertRaisesRegex(lenz.ExportError, "takes 4 arguments, and is given 3"):
+            lenz.export_fx(traced, (args[0], {"x": args[1]["x"]}), self.path)
+
     def test_a_buffer_that_is_conjugated_lazily(self):
         net = nn.Module()
         net.register_buffer("turn", torch.polar(torch.ones(2), torch.randn(2)).conj())

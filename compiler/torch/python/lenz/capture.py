@@ -219,7 +219,7 @@ class _ByNode(torch.nn.Module):
         self.gm = gm
 
     def forward(self, *inputs):
-        return torch.fx.Interpreter(self.gm).run(*inputs)
+        return torch.fx.Interpreter(self.gm).run(*inputs, enable_io_processing=False)
 
 
 def _is_aten(gm):
@@ -232,12 +232,13 @@ def of_graph_module(gm, args):
     """Of any FX graph; one that is not yet of ATen calls is traced to them, parameters and buffers becoming inputs."""
     if not isinstance(args, tuple):
         args = tuple(args)
+    paths, args = _by_placeholder(gm, args)
     gm = _without_records(gm)
     if _is_aten(gm) and all("val" in n.meta for n in gm.graph.nodes if n.op in ("placeholder", "call_function")):
-        inputs, examples = [], iter(args)
+        inputs, examples, places = [], iter(args), iter(paths)
         for n in gm.graph.nodes:
             if n.op == "placeholder":
-                inputs.append(Input(n, str(n.target), "argument", next(examples, None), _positional(len(inputs))))
+                inputs.append(Input(n, str(n.target), "argument", next(examples, None), next(places, None)))
         return _whole(gm, inputs)
     names = [str(n.target) for n in gm.graph.nodes if n.op == "placeholder"]
     state = {**dict(gm.named_parameters()), **dict(gm.named_buffers())}
@@ -261,13 +262,22 @@ def of_graph_module(gm, args):
             inputs.append(Input(n, name, "parameter" if name in parameters else "buffer", reals[i]))
         else:
             at = i - len(state)
-            inputs.append(Input(n, names[at] if at < len(names) else n.name, "argument", reals[i], _positional(at)))
+            inputs.append(Input(n, names[at] if at < len(names) else n.name, "argument", reals[i], paths[at]))
     return _whole(traced, inputs)
 
 
-def _positional(at):
-    """The path of a positional argument in `(args, kwargs)`."""
-    return (SequenceKey(0), SequenceKey(at))
+def _by_placeholder(gm, args):
+    """What each placeholder is handed, and its path in `(args, kwargs)`: a graph that was traced of lists and dicts has
+    one for each leaf."""
+    if isinstance(gm.graph._codegen, torch.fx.graph._PyTreeCodeGen):
+        leaves = tree_flatten_with_path(args)[0]
+    else:
+        leaves = [((SequenceKey(i),), value) for i, value in enumerate(args)]
+    placeholders = [n for n in gm.graph.nodes if n.op == "placeholder"]
+    if not sum(not n.args for n in placeholders) <= len(leaves) <= len(placeholders):  # some have a default
+        raise ExportError(f"the graph takes {len(placeholders)} arguments, and is given {len(leaves)}",
+                          remedy="give those that it was traced with")
+    return [(SequenceKey(0), *path) for path, _ in leaves], tuple(value for _, value in leaves)
 
 
 def _whole(gm, inputs):
