@@ -24,11 +24,14 @@ Dtype statistics_dtype(Infer& in, Dtype input, std::initializer_list<std::string
   return d;
 }
 
+void require_any_vector(Infer& in, std::string_view param) {
+  if (const Type* t = in.tensor_or_null(param))
+    in.require(t->rank() == 1, "`" + std::string(param) + "` must be a vector");
+}
 void require_vector(Infer& in, std::string_view param, Dim size) {
-  const Type* t = in.tensor_or_null(param);
-  if (!t) return;
-  in.require(t->rank() == 1, "`" + std::string(param) + "` must be a vector");
-  in.require(eq(t->sizes()[0], size), "`" + std::string(param) + "` has the wrong length");
+  require_any_vector(in, param);
+  if (const Type* t = in.tensor_or_null(param))
+    in.require(eq(t->sizes()[0], size), "`" + std::string(param) + "` has the wrong length");
 }
 
 // The input's suggested memory format: channels-last if it is laid out so, else contiguous.
@@ -278,12 +281,10 @@ void native_batch_norm_backward(Infer& in) {
   std::string_view mean = train ? "save_mean" : "running_mean", spread = train ? "save_invstd" : "running_var";
   in.require(in.given(mean) && in.given(spread), "needs statistics");
   Dim channels = input.sizes()[1];
-  for (std::string_view p : {"weight", "running_mean", "running_var"}) require_vector(in, p, channels);
-  for (std::string_view p : {"save_mean", "save_invstd"}) {
-    // Of what it does not read the forward op, which has saved nothing, hands over tensors of no elements.
-    const Type* t = in.tensor_or_null(p);
-    require_vector(in, p, t && !train && t->rank() == 1 && t->sizes()[0].is(0) ? Dim(0) : channels);
-  }
+  for (std::string_view p : {std::string_view("weight"), mean, spread}) require_vector(in, p, channels);
+  // Of what eager does not read it asks nothing more: a forward op that does not train has saved tensors of no
+  // elements.
+  for (std::string_view p : {"running_mean", "running_var", "save_mean", "save_invstd"}) require_any_vector(in, p);
   require_gradient(in, input);
   Dtype statistics =
       statistics_dtype(in, input.dtype, {"weight", "running_mean", "running_var", "save_mean", "save_invstd"});

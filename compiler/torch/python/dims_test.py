@@ -298,6 +298,14 @@ class Dims(ExportCase):
             self.export(g, X.clone(), dynamic={"x": {0: range(2, 64)}})
         self.assert_here(told.filename)
 
+    def test_the_greatest_size_that_a_program_takes(self):
+        table = torch.randn(64)
+        f = lambda x: x + table[max(0, table.shape[0] - x.shape[0]) :]  # as positions are looked up, from the last
+        for sizes in (torch.export.Dim.AUTO, range(2, 1000)):
+            error = self.refused_here(f, torch.randn(13), dynamic={"x": {0: sizes}})
+            self.assertIn("up to 64;", error.what)
+            self.assertIn("range(2, 65)", error.remedy)
+
     def test_ranges_with_steps_and_without_sizes(self):
         made = self.export(lambda x: x + 1, X.clone(), dynamic={"x": {0: range(4, 21, 2)}})
         self.assertIn("s0 in 4..20, s0 % 2 == 0", made.text)

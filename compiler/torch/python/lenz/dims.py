@@ -204,6 +204,11 @@ def _require_dim(a, size, shape_env, conditions):
         holding = [v for v in values if holds(condition, symbol, v)]
         line = next((at for said, at in conditions if said == guard.expr and at), None)
         if isinstance(condition, sympy.Eq) and not condition.has(Mod, PythonMod) and not set(holding) & set(values[len(values) // 2 :]):
+            most = _most(condition, symbol, values, holding)
+            if most is not None:
+                most = int(e.subs(symbol, most))
+                raise ExportError(f"the program takes {a} up to {most}; `dynamic` asks for {_span(low, high)}", line,
+                                  f"ask for range({low}, {most + 1}), or write that line for every size")
             raise ExportError(f"the program fixes {a}, which `dynamic` lets vary: of {_span(low, high)} only these sizes are "
                               f"left: {sizes(holding)}", line, "leave that size out of `dynamic`, or write that line for every "
                               "size (n // 2 for int(n * 0.5), tensors for what needs it as a number)")
@@ -221,6 +226,21 @@ def _require_dim(a, size, shape_env, conditions):
     for missing, line in holes if a.low is not None or a.high is not None else ():
         warnings.warn(DynamicWarning(f"{a}: `dynamic` asks for {_span(a.low or 0, a.high)}; the text is not for {missing}"
                                      + (f"\n  at {line}" if line else "")), stacklevel=5)
+
+
+def _most(condition, symbol, values, holding):
+    """The last value up to which a condition holds that does so from the first few on; None of any other."""
+    few = 8
+    if holding[:few] != values[:few]:
+        return None
+    holds_at, not_at = holding[0], values[-1]
+    while not_at - holds_at > 1:
+        middle = (holds_at + not_at) // 2
+        if holds(condition, symbol, middle):
+            holds_at = middle
+        else:
+            not_at = middle
+    return holds_at
 
 
 def _range(e, symbol, shape_env):
