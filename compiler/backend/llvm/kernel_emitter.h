@@ -183,6 +183,7 @@ class KernelEmitter {
   llvm::Value* lanes_of(const Run& run) { return elements_of(run, 1, 0); }
   Mask of(const Run& run) { return {lanes_of(run), run}; }
   Mask mask_of(loops::Ssa at, bool wide, const Frame& f);
+  void store_under(llvm::Value* mask, llvm::Value* v, llvm::Value* to, llvm::Align align);
   void only_below(Frame& f, llvm::Value* end);
   void find_next();
   void fetch_next(std::vector<Frame>& frames);
