@@ -101,5 +101,16 @@ TEST(Runs, AreStoredWithoutMasks) {
   EXPECT_EQ(code.find("masked.load.v8i16.p0(ptr %1, i32 2, <8 x i1> %"), std::string::npos);
 }
 
+// Nor are lanes that others lie between.
+TEST(Runs, AreStoredApartWithoutMasks) {
+  const std::string text =
+      "loops @last {\n  input %x: f32[3, 37] placed\n  temp %y: f32[37, 3] placed\n  kernel {\n"
+      "    for i < 37 lanes 8 unroll 2, c < 3 {\n      %0 = load %x[c, i]\n      store %y[i, c] = %0\n    }\n  }\n"
+      "  return %y\n}\n";
+  expect_same(text, {numbers({3, 37})});
+  const loops::Program program = loops::parse_program(text, op_table());
+  EXPECT_EQ(kernels_as_text(program, find_target("avx2"), false).find("masked.store"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace lenz::native
