@@ -288,6 +288,7 @@ class KernelEmitter {
   Dim along_lanes(Dim address, const Columns& columns) const;
   static const Window* window_of(const Columns& columns, Dim along, int64_t bits);
   bool picks_from(loops::BufferId id) const;
+  llvm::Value* numbers_to_pick(llvm::Value* elements);
   llvm::Value* picked(llvm::Value* from, llvm::Value* which);
   void fill(const Window& w, Frame& f);
   void recall(Frame& f, bool by_inner);
