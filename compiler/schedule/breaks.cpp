@@ -24,7 +24,7 @@ using loops::Ssa;
 namespace {
 
 constexpr size_t kMostBreaks = 3, kMostInstrs = 40;
-constexpr int64_t kShortest = 24;  // of an axis: worth a cut
+constexpr int64_t kShortest = 3;  // vectors of floats along an axis: worth a cut
 
 IndexSpace space_of(const Program& program, const Nest& nest, std::span<const Axis> around) {
   IndexSpace space(program.context->syms, program.assumptions.known());
@@ -40,7 +40,8 @@ size_t place_of(const IndexSpace& space, Dim symbol) {
 }
 
 // Elements moved and little computed, as they lie along an axis.
-std::optional<size_t> axis_to_cut(const Program& program, const Nest& nest, const IndexSpace& space) {
+std::optional<size_t> axis_to_cut(const Program& program, const Target& target, const Nest& nest,
+                                  const IndexSpace& space) {
   if (nest.body.size() > kMostInstrs || nest.stores.empty()) return std::nullopt;
   for (const Instr& i : nest.body)
     if (i.kind != InstrKind::constant && i.kind != InstrKind::index && i.kind != InstrKind::load &&
@@ -48,7 +49,8 @@ std::optional<size_t> axis_to_cut(const Program& program, const Nest& nest, cons
       return std::nullopt;
   for (size_t k = nest.axes.size(); k-- > 0;) {
     const Axis& axis = nest.axes[k];
-    if (axis.kind != loops::AxisKind::parallel || !axis.extent.is_constant() || axis.extent.constant() < kShortest)
+    if (axis.kind != loops::AxisKind::parallel || !axis.extent.is_constant() ||
+        axis.extent.constant() < kShortest * target.lanes(4))
       continue;
     if (std::ranges::all_of(nest.stores, [&](const loops::Store& s) {
           const auto stride = space.stride(address_of(program, s.buffer, s.index), place_of(space, axis.symbol));
@@ -219,10 +221,10 @@ bool is_straight(const Program& program, const Nest& nest, std::span<const Axis>
 
 }  // namespace
 
-std::vector<Nest> cut_at_breaks(const Program& program, const Nest& nest, std::span<const Axis> around,
-                                const std::function<Dim()>& fresh) {
+std::vector<Nest> cut_at_breaks(const Program& program, const Target& target, const Nest& nest,
+                                std::span<const Axis> around, const std::function<Dim()>& fresh) {
   const IndexSpace space = space_of(program, nest, around);
-  const auto k = axis_to_cut(program, nest, space);
+  const auto k = axis_to_cut(program, target, nest, space);
   if (!k) return {};
   const Axis& axis = nest.axes[*k];
   Breaks breaks(axis, space.axes());

@@ -111,7 +111,7 @@ std::vector<Node> KernelMaker::run() {
     if (nest.stores.empty()) continue;
     const auto fresh = [&] { return fresh_("j"); };
     std::vector<Nest> parts;
-    if (lanes_) parts = cut_at_breaks(program_, nest, axes_, fresh);
+    if (lanes_) parts = cut_at_breaks(program_, target_, nest, axes_, fresh);
     if (parts.empty()) parts.push_back(std::move(nest));
     for (Nest& part : parts) {
       if (lanes_) {
