@@ -12,7 +12,9 @@
 #include <type_traits>
 #include <vector>
 
+#include "compiler/runtime/sort_beside.h"
 #include "compiler/runtime/sort_by_digits.h"
+#include "compiler/runtime/sort_keys.h"
 
 namespace lenz::runtime {
 
@@ -28,54 +30,6 @@ constexpr size_t kMostKept = size_t{64} << 20;  // bytes of a room
 constexpr int64_t kShort = 160;           // to compare each with each takes less time than to guess wrong which is less
 constexpr int64_t kBeside = 16;           // lines beside each other: what they have in one cache line
 constexpr int64_t kKeysInRoom = 1 << 16;  // of lines that are read at the same time: they stay in the second cache
-
-// Numbers in the order of keys: -0 is 0, NaN is the greatest.
-template <class Bits>
-Bits order_of_bits(Bits bits) {
-  return bits < 0 ? static_cast<Bits>(bits ^ std::numeric_limits<Bits>::max()) : bits;
-}
-int64_t order_of(double x) {
-  const int64_t key = order_of_bits(std::bit_cast<int64_t>(x + 0.0));
-  return x != x ? INT64_MAX : key;
-}
-int32_t order_of(float x) {
-  const int32_t key = order_of_bits(std::bit_cast<int32_t>(x + 0.0F));
-  return x != x ? INT32_MAX : key;
-}
-// A half float whose infinity has these bits.
-template <uint16_t kInfinity>
-struct Half {
-  int16_t bits;
-};
-template <uint16_t kInfinity>
-int16_t order_of(Half<kInfinity> x) {
-  const int16_t key = x.bits == INT16_MIN ? int16_t{0} : order_of_bits(x.bits);
-  return (x.bits & INT16_MAX) > kInfinity ? INT16_MAX : key;
-}
-enum class Truth : uint8_t {};
-int8_t order_of(Truth x) { return static_cast<uint8_t>(x) != 0 ? 1 : 0; }
-template <class Integer>
-  requires std::is_integral_v<Integer>
-Integer order_of(Integer x) {
-  return x;
-}
-
-template <class T>
-T load(const std::byte* at) {
-  T made;
-  std::memcpy(&made, at, sizeof made);
-  return made;
-}
-
-// Lines beside each other, by where they begin.
-struct Lines {
-  std::vector<const std::byte*> first;
-  int64_t step;  // bytes
-  int64_t length;
-  bool descending;
-
-  const std::byte* at(size_t line, int64_t i) const { return first[line] + i * step; }
-};
 
 // What a worker sorts in.
 template <class Item>
@@ -141,23 +95,12 @@ void read_any(Dtype dtype, const Lines& lines, int64_t* to) {
 }
 
 void read_keys(Dtype dtype, const Lines& lines, int32_t* to) {
-  switch (dtype) {
-    case Dtype::f32: return read_keys<float>(lines, to);
-    case Dtype::i32: return read_keys<int32_t>(lines, to);
-    case Dtype::i16: return read_keys<int16_t>(lines, to);
-    case Dtype::i8: return read_keys<int8_t>(lines, to);
-    case Dtype::u8: return read_keys<uint8_t>(lines, to);
-    case Dtype::b8: return read_keys<Truth>(lines, to);
-    case Dtype::f16: return read_keys<Half<0x7c00>>(lines, to);
-    default: return read_keys<Half<0x7f80>>(lines, to);
-  }
+  of_short_keys(dtype, [&](auto like) { read_keys<decltype(like)>(lines, to); });
 }
 void read_keys(Dtype dtype, const Lines& lines, int64_t* to) {
-  switch (dtype) {
-    case Dtype::f64: return read_keys<double>(lines, to);
-    case Dtype::i64: return read_keys<int64_t>(lines, to);
-    default: return read_any(dtype, lines, to);
-  }
+  if (dtype == Dtype::f64) return read_keys<double>(lines, to);
+  if (dtype == Dtype::i64) return read_keys<int64_t>(lines, to);
+  read_any(dtype, lines, to);
 }
 
 // A short line: each item's place is the number of those before it. The compiler compares vectors of them.
@@ -339,29 +282,6 @@ void at_places(std::span<const typename Item::Key> keys, const Wanted& wanted, R
   std::swap(room.items, room.others);
 }
 
-bool has_short_keys(Dtype dtype) {
-  switch (dtype) {
-    case Dtype::f32:
-    case Dtype::i32:
-    case Dtype::i16:
-    case Dtype::i8:
-    case Dtype::u8:
-    case Dtype::b8:
-    case Dtype::f16:
-    case Dtype::bf16: return true;
-    default: return false;
-  }
-}
-
-// Calls f with a number of so many bytes.
-template <class F>
-void of_bytes(int64_t bytes, const F& f) {
-  if (bytes == 8) return f(uint64_t{});
-  if (bytes == 4) return f(uint32_t{});
-  if (bytes == 2) return f(uint16_t{});
-  f(uint8_t{});
-}
-
 // How many lines are read at the same time: those beside each other, where theirs are nearer than a line's next.
 int64_t lines_at_once(const Tensor& lines, int64_t step, int64_t length) {
   if (lines.numel() < 2) return 1;
@@ -455,6 +375,9 @@ SortRooms::~SortRooms() = default;
 void sort_lines(const Tensor& keys, Tensor values, Tensor indices, uint32_t dim, bool descending, Pool& pool,
                 std::span<const int64_t> places, SortRooms& rooms) {
   if (keys.numel() == 0) return;
+  auto wanted = [&](const Tensor& t) { return !t ? 0 : t.rank() > 0 ? t.sizes()[dim] : 1; };
+  const int64_t count = std::max(wanted(values), wanted(indices));
+  if (count == 0 || sort_beside(keys, values, indices, dim, descending, pool, places, count)) return;
   if (has_short_keys(keys.dtype()) && keys.numel() <= NarrowItem::kMost)
     return sort_in<NarrowItem>(keys, values, indices, dim, descending, pool, places, rooms.rooms().narrow);
   sort_in<WideItem>(keys, values, indices, dim, descending, pool, places, rooms.rooms().wide);

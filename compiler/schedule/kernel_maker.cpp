@@ -5,6 +5,7 @@
 #include "compiler/loops/index_algebra.h"
 #include "compiler/loops/verify.h"
 #include "compiler/schedule/addresses.h"
+#include "compiler/schedule/breaks.h"
 #include "compiler/schedule/collapse.h"
 #include "compiler/schedule/dead_results.h"
 
@@ -108,11 +109,17 @@ std::vector<Node> KernelMaker::run() {
   for (size_t p = 0; p < group_.phases.size(); ++p) {
     Nest nest = merged(p);
     if (nest.stores.empty()) continue;
-    if (lanes_) {
-      collapse_axes(program_, nest, axes_, [&] { return fresh_("j"); });
-      add_lanes(nest);
+    const auto fresh = [&] { return fresh_("j"); };
+    std::vector<Nest> parts;
+    if (lanes_) parts = cut_at_breaks(program_, target_, nest, axes_, fresh);
+    if (parts.empty()) parts.push_back(std::move(nest));
+    for (Nest& part : parts) {
+      if (lanes_) {
+        collapse_axes(program_, part, axes_, fresh);
+        add_lanes(part);
+      }
+      kernel.body->nodes.push_back({std::move(part)});
     }
-    kernel.body->nodes.push_back({std::move(nest)});
   }
   kernel.axes = axes_;
   if (!kernel.body->nodes.empty()) made.push_back({std::move(kernel)});

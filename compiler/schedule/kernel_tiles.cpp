@@ -133,6 +133,8 @@ int64_t KernelMaker::widest(const Nest& nest, const Axis& axis) {
   int64_t most = 4;
   const Along moving = along(nest, axis.symbol);
   std::vector<bool> tells(nest.body.size(), true);  // nothing but coordinates
+  std::vector<bool> told(nest.body.size());         // by coordinates alone
+  bool looked_up = false;                           // at places that are so told: each is worked out once for all rows
   auto is_read = [&](Ssa by, Ssa v) {
     const loops::Instr& i = nest.body[by];
     if (i.kind != InstrKind::position) tells[v] = false;
@@ -141,14 +143,22 @@ int64_t KernelMaker::widest(const Nest& nest, const Axis& axis) {
     for (Ssa operand : nest.body[v].operands) is_read(v, operand);
     if (nest.body[v].mask != kNone) is_read(v, nest.body[v].mask);
   }
-  for (const Store& s : nest.stores) tells[s.value] = false;
+  std::vector<bool> stored(nest.body.size());
+  for (const Store& s : nest.stores) tells[s.value] = false, stored[s.value] = true;
+  for (Ssa v = 0; v < nest.body.size(); ++v) {
+    const loops::Instr& i = nest.body[v];
+    told[v] = i.kind == InstrKind::constant || i.kind == InstrKind::index ||
+              ((i.kind == InstrKind::scalar || i.kind == InstrKind::position) && i.mask == kNone &&
+               std::ranges::all_of(i.operands, [&](Ssa operand) { return told[operand]; }));
+    looked_up = looked_up || (i.kind == InstrKind::position && told[v] && moving.values[v]);
+  }
   auto converts = [&](const loops::Instr& i) {
     return i.kind == InstrKind::scalar && i.operands.size() == 1 && item_size(nest.body[i.operands[0]].dtype) <= 4;
   };
   for (Ssa v = 0; v < nest.body.size(); ++v) {
     const loops::Instr& i = nest.body[v];
     if (!moving.values[v] || i.kind == InstrKind::index || i.kind == InstrKind::position) continue;
-    if (tells[v] && converts(i)) continue;
+    if ((tells[v] && converts(i)) || (looked_up && told[v] && !stored[v] && i.dtype == Dtype::i64)) continue;
     most = std::max(most, std::min<int64_t>(item_size(i.dtype), 8));
   }
   return most;

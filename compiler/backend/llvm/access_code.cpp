@@ -313,12 +313,20 @@ KernelEmitter::Val KernelEmitter::load(const Instr& i, Frame& f) {
   const bool masked = i.mask != kNone;
   bool wide = at.wide() || (masked && f.values[i.mask].wide);
   Mask mask = wide ? f.mask : Mask{};
-  if (masked) mask = both(mask, mask_of(i.mask, wide, f));
+  // One truth of all lanes is a branch where elements are too short for vectors with masks.
+  const bool short_items = info(dtype_of(i.buffer)).bits < 32 && !wide_->target().avx512;
+  const bool as_one = masked && at.wide() && at.consecutive && short_items && !f.values[i.mask].wide;
+  if (masked && !as_one) mask = both(mask, mask_of(i.mask, wide, f));
   if (wide && !at.wide() && mask) return load_for_some(i, at, mask);
   wide = wide && at.wide();  // its mask holds of all lanes
   ScalarCode& code = wide ? *wide_ : *narrow_;
   const Ssa other = otherwise_[static_cast<size_t>(&i - nest_->body.data())];
   llvm::Value* otherwise = other == kNone ? nullptr : code.constant(i.dtype, nest_->body[other].value).value;
+  if (as_one) {
+    auto vector = [&] { return fetch(i.buffer, at, wide, mask, otherwise).value; };
+    llvm::Value* none = otherwise ? otherwise : llvm::Constant::getNullValue(code.memory_type(dtype_of(i.buffer)));
+    return {code.load_convert(dtype_of(i.buffer), {guarded(as(f.values[i.mask], false).value, none, vector)}), wide};
+  }
   Lanes read = fetch(i.buffer, at, wide, mask, otherwise);
   // An element of several lanes is read for those that want it, and is there for the others.
   if (otherwise && mask && at.shared()) read.value = b_.CreateSelect(mask.lanes, read.value, otherwise);
@@ -558,7 +566,7 @@ void KernelEmitter::put(BufferId id, const Place& at, bool wide, const Mask& mas
     if (at.consecutive && !is_complex(dtype)) {
       llvm::Value* to = pointer(id, at.address, p);
       if (mask) {
-        b_.CreateMaskedStore(v, to, alignment(id), mask.lanes);
+        store_under(mask.lanes, v, to, alignment(id));
       } else {
         const Stored one[] = {{v, to}};
         put_vectors(id, one);

@@ -40,7 +40,8 @@ int work_of(const Instr& i) {
 static std::optional<llvm::Intrinsic::ID> picking(const CpuTarget& target, int bits, int lanes) {
   using namespace llvm;
   const int all = bits * lanes;
-  if (bits == 32 && all == 256 && target.permutes_words()) return Intrinsic::x86_avx2_permd;
+  if ((bits == 32 || bits == 64) && all == 256 && target.permutes_words()) return Intrinsic::x86_avx2_permd;
+  if (bits == 16 && all == 128 && target.permutes_words() && !target.avx512) return Intrinsic::x86_ssse3_pshuf_b_128;
   if (!target.avx512 || all > 512 || all < 128) return std::nullopt;
   switch (bits) {
     case 8:
@@ -76,8 +77,24 @@ bool KernelEmitter::picks_from(BufferId id) const {
 llvm::Value* KernelEmitter::picked(llvm::Value* from, llvm::Value* which) {
   llvm::Type* type = from->getType();
   const auto id = picking(target_, static_cast<int>(type->getScalarSizeInBits()), lanes_);
-  llvm::Value* bits = b_.CreateBitCast(from, which->getType());
-  return b_.CreateBitCast(b_.CreateIntrinsic(*id, {}, {bits, which}), type);
+  // What the instruction takes: elements, or the words or bytes that they are of.
+  llvm::Type* units = which->getType();
+  if (*id == llvm::Intrinsic::x86_avx2_permd) units = llvm::FixedVectorType::get(b_.getInt32Ty(), 8);
+  if (*id == llvm::Intrinsic::x86_ssse3_pshuf_b_128) units = llvm::FixedVectorType::get(b_.getInt8Ty(), 16);
+  llvm::Value* bits = b_.CreateBitCast(from, units);
+  return b_.CreateBitCast(b_.CreateIntrinsic(*id, {}, {bits, b_.CreateBitCast(which, units)}), type);
+}
+
+// Which elements, as the numbers of the halves that they have there, if it permutes these.
+llvm::Value* KernelEmitter::numbers_to_pick(llvm::Value* elements) {
+  const auto bits = elements->getType()->getScalarSizeInBits();
+  const auto id = picking(target_, static_cast<int>(bits), lanes_);
+  if (bits == 32 || (*id != llvm::Intrinsic::x86_avx2_permd && *id != llvm::Intrinsic::x86_ssse3_pshuf_b_128))
+    return elements;
+  const unsigned half = bits / 2;
+  auto all = [&](uint64_t number) { return llvm::ConstantInt::get(elements->getType(), number); };
+  llvm::Value* lower = b_.CreateShl(elements, all(1));
+  return b_.CreateOr(b_.CreateOr(lower, b_.CreateShl(lower, all(half))), all(uint64_t{1} << half));
 }
 
 // The terms of an address in which lanes have a hand; nothing if data or other axes have one there too, or data decide
@@ -265,7 +282,9 @@ void KernelEmitter::make_columns(const DimCode& outside) {
       w.places = table(llvm::FixedVectorType::get(b_.getInt64Ty(), lanes), w.by_inner);
       w.starts = table(b_.getInt64Ty(), w.by_inner);
       w.fits = table(b_.getInt8Ty(), w.by_inner);
-      w.reach = table(llvm::FixedVectorType::get(b_.getInt1Ty(), lanes), w.by_inner);
+      // A mask is a register of bits where there are such, else of lanes: of bits it would be made of one by one.
+      llvm::Type* truth = target_.avx512 ? b_.getInt1Ty() : b_.getIntNTy(static_cast<unsigned>(w.bits));
+      w.reach = table(llvm::FixedVectorType::get(truth, lanes), w.by_inner);
       w.picks = table(llvm::FixedVectorType::get(b_.getIntNTy(static_cast<unsigned>(w.bits)), lanes), w.by_inner);
     }
     columns_[&n] = std::move(columns);
@@ -305,8 +324,10 @@ void KernelEmitter::fill(const Window& w, Frame& f) {
   llvm::Value* in_a_row = b_.CreateAndReduce(b_.CreateICmpEQ(picks, spread(numbers)));
   b_.CreateStore(places, entry_of(w.places, f, w.by_inner));
   b_.CreateStore(start, entry_of(w.starts, f, w.by_inner));
-  b_.CreateStore(lanes_of({{}, {{1, b_.CreateAdd(span, b_.getInt64(1))}}}), entry_of(w.reach, f, w.by_inner));
-  b_.CreateStore(b_.CreateTrunc(picks, element_of(w.picks)), entry_of(w.picks, f, w.by_inner));
+  llvm::Value* reached = lanes_of({{}, {{1, b_.CreateAdd(span, b_.getInt64(1))}}});
+  b_.CreateStore(b_.CreateSExt(reached, element_of(w.reach)), entry_of(w.reach, f, w.by_inner));
+  llvm::Value* numbers_picked = numbers_to_pick(b_.CreateTrunc(picks, element_of(w.picks)));
+  b_.CreateStore(numbers_picked, entry_of(w.picks, f, w.by_inner));
   llvm::Value* lie = b_.CreateSelect(in_a_row, b_.getInt8(kInARow), b_.CreateZExt(within, b_.getInt8Ty()));
   b_.CreateStore(lie, entry_of(w.fits, f, w.by_inner));
 }
@@ -364,7 +385,9 @@ std::optional<KernelEmitter::Val> KernelEmitter::through_window(const Instr& i, 
   auto whole = [&] { return b_.CreateAlignedLoad(type, start(), alignment(i.buffer)); };
   auto one_vector = [&] {
     llvm::Value* from = start();
-    llvm::Value* read = b_.CreateMaskedLoad(type, from, alignment(i.buffer), recalled(w->reach, f, w->by_inner), none);
+    llvm::Value* reached = recalled(w->reach, f, w->by_inner);
+    reached = b_.CreateICmpSLT(reached, llvm::Constant::getNullValue(reached->getType()));
+    llvm::Value* read = b_.CreateMaskedLoad(type, from, alignment(i.buffer), reached, none);
     return picked(read, recalled(w->picks, f, w->by_inner));
   };
   auto scattered = [&] {

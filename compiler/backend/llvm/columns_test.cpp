@@ -78,14 +78,23 @@ TEST(Columns, HaveInnerPoints) {
     }
 }
 
-std::string code_of(const Rows& r, int lanes) {
-  return kernels_as_text(loops::parse_program(text_of(r, lanes), op_table()), find_target("avx512"), false);
+std::string code_of(const Rows& r, int lanes, std::string_view target = "avx512") {
+  return kernels_as_text(loops::parse_program(text_of(r, lanes), op_table()), find_target(target), false);
 }
 
 TEST(Columns, AreReadAsVectors) {
   for (const Rows& r : {kRows[0], kRows[1], kRows[10]})
     EXPECT_NE(code_of(r, 16).find("permvar"), std::string::npos) << r.place;
   EXPECT_EQ(code_of(kRows[13], 16).find("permvar"), std::string::npos) << "what data decide is told by nobody before";
+}
+
+// AVX2 permutes words, and bytes of half a register; how far a vector reaches is a mask of lanes there, not of bits.
+TEST(Columns, AreReadAsVectorsOfWords) {
+  EXPECT_NE(code_of(kRows[6], 4, "avx2").find("avx2.permd"), std::string::npos);
+  EXPECT_NE(code_of(kRows[9], 8, "avx2").find("ssse3.pshuf.b"), std::string::npos);
+  const std::string code = code_of(kRows[10], 8, "avx2");
+  EXPECT_NE(code.find("avx2.permd"), std::string::npos);
+  EXPECT_EQ(code.find("load <8 x i1>"), std::string::npos);
 }
 
 // A table is written before the loop over rows, which computes nothing of it.

@@ -90,6 +90,7 @@ void add_fused_powers(Spellings& table);
 void add_fused_angles(Spellings& table);
 void add_fused_arcs(Spellings& table);
 void add_fused_arc_tangents(Spellings& table);
+void add_fused_lengths(Spellings& table);
 void add_fused_error_function(Spellings& table);
 void add_fused_gamma(Spellings& table);
 void add_fused_normal(Spellings& table);

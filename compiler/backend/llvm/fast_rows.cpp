@@ -107,17 +107,23 @@ V erf(V x) {
   static const std::vector<double> kTail =
       fit_doubles([](DoubleDouble r) { return (dd::expm1(r) - r) / (r * r); }, -0.3472, 0.35, 4);
   const V size = at_most(abs(x), 4);  // from there on it is 1
-  V exponent = size * polynomial(size, kExponent);
+  V exponent;
   if (x.code->target().fma) {
-    exponent = fma(size, kFirst, exponent);
+    // So near 0 nothing but the first coefficient is felt, and squares are no normal numbers.
+    const V some = larger(size, from(x, 0x1p-40));
+    exponent = fma(size, kFirst, size * polynomial_by_halves(some, kExponent));
   } else {  // a rounded product would take a whole place of the result: both factors are cut so that theirs is exact
     constexpr double kShort = -0x1.20cp+0;
     constexpr int64_t kUpperDigits = ~int64_t{0x1fff};
     const V high = as_float(bits(size) & kUpperDigits), low = size - high;
-    exponent = high * kShort + (low * kShort + (size * (kFirst - kShort) + exponent));
+    const V rest = size * polynomial(size, kExponent);
+    exponent = high * kShort + (low * kShort + (size * (kFirst - kShort) + rest));
   }
-  const V n = round_even(exponent * 1.4426950408889634), r = fma(n, -0x1.62e43p-1, exponent);
-  const V some = for_powers(r), power = x.code->scale(from(x, 1), n), more = fma(some * some, polynomial(r, kTail), r);
+  // It is above -18: the power is a normal number, whose digits are the whole number's behind the large one's.
+  constexpr double kLarge = 0x1.8p23;
+  const V sum = fma(exponent, 1.4426950408889634, kLarge), r = fma(sum - kLarge, -0x1.62e43p-1, exponent);
+  const V power = as_float((bits(sum) << 23) + 0x3f800000);
+  const V some = for_powers(r), more = fma(some * some, polynomial(r, kTail), r);
   return copysign(fma(-power, more, from(x, 1) - power), x);
 }
 

@@ -50,29 +50,29 @@ DoubleDouble ratio_by_root(DoubleDouble s) { return ratio_by_square<true>(s * s)
 // Of a number from 2^-8 to 1, without its logarithm: in halves of its binades.
 class HalfBinades {
  public:
-  HalfBinades(DoubleDouble (*f)(DoubleDouble), int degree) : of_(static_cast<size_t>(degree) + 1) {
+  HalfBinades(DoubleDouble (*f)(DoubleDouble), int degree) : of_(static_cast<size_t>(degree) + 2) {
     for (int i = 0; i < LaneCode::held_entries(LaneType::f64); ++i) {
       const double first = std::bit_cast<double>(kFirst + i * kHalf),
                    end = std::bit_cast<double>(kFirst + (i + 1) * kHalf);
-      middle_.push_back((first + end) / 2);
-      const auto fitted = fit_around(f, middle_.back(), (end - first) / 2, degree);
-      for (size_t k = 0; k < of_.size(); ++k) of_[k].push_back(fitted[k].hi);
+      const double middle = (first + end) / 2;
+      const auto fitted = fit_around(f, middle, (end - first) / 2, degree);
+      for (size_t k = 0; k + 1 < of_.size(); ++k) of_[k].push_back(fitted[k].hi);
+      of_.back().push_back(middle);
     }
   }
   static constexpr double kLeast = 0x1p-8;
   V operator()(V x) const {
     const V index = (bits(x) - (kFirst + 1)) >> 51;  // 1 is of the half below it
-    auto held = [&](const std::vector<double>& table) { return x.code->look_up_held(table, LaneType::f64, index); };
-    const V t = x - held(middle_);
-    V sum = held(of_.back());
-    for (size_t k = of_.size() - 1; k-- > 0;) sum = fma(sum, t, held(of_[k]));
+    const std::vector<V> of = x.code->look_up_held(of_, index);
+    const V t = x - of.back();
+    V sum = of[of.size() - 2];
+    for (size_t k = of.size() - 2; k-- > 0;) sum = fma(sum, t, of[k]);
     return sum;
   }
 
  private:
   static constexpr int64_t kFirst = std::bit_cast<int64_t>(kLeast), kHalf = int64_t{1} << 51;
-  std::vector<double> middle_;
-  std::vector<std::vector<double>> of_;
+  std::vector<std::vector<double>> of_;  // each coefficient of all halves; last, their middles
 };
 
 // Of the normal distribution it may be less than 2^-52.

@@ -1,5 +1,7 @@
 // Exponentials and what follows from them where a fused multiply-add is an instruction: registers hold the powers of
 // parts of an exponent, which leave so little to series that these are short and what they round away does not show.
+#include <bit>
+
 #include "compiler/backend/llvm/families.h"
 #include "compiler/backend/llvm/fit.h"
 #include "compiler/backend/llvm/fused_tables.h"
@@ -37,7 +39,8 @@ const Exponents& exponents_of(LaneType type) {
 
 // e^x = 2^n (power + power_low) e^r
 struct Power {
-  V n, power, power_low;    // the power of what n is beyond a whole number
+  V n, index;               // index: the low bits of a large number beside n
+  V power, power_low;       // the power of what n is beyond a whole number
   V high, more, minus_one;  // e^r - 1 as what is left exactly, and more; rounded
 };
 Power power_of(V x) {
@@ -46,8 +49,13 @@ Power power_of(V x) {
   // What is left is small, and the first difference exact.
   const V high = fma(n, -of.ln2.hi, x), r = fma(n, -of.ln2.lo, high), some = for_powers(r);
   const V square = some * some, tail = polynomial(r, of.tail);
-  return {
-      n, of.powers.high(index), of.powers.low(index), high, fma(square, tail, n * -of.ln2.lo), fma(square, tail, r)};
+  return {n,
+          index,
+          of.powers.high(index),
+          of.powers.low(index),
+          high,
+          fma(square, tail, n * -of.ln2.lo),
+          fma(square, tail, r)};
 }
 // Times 2^more.
 V whole(const Power& p, double more) {
@@ -76,10 +84,29 @@ V expm1_row(V x) {
   const V value = copysign(less.high + less.low, x);
   return x.code->rarely(x > of.most - 10, {value}, [&] { return std::vector<V>{exp(x)}; })[0];
 }
+// 2 to the whole part of n, a normal number: in f64, the index' bits above those that are a table's place.
+V whole_power_f64(V index) {
+  constexpr int64_t kPlaces = LaneCode::held_entries(LaneType::f64);
+  constexpr int kBits = std::countr_zero(static_cast<uint64_t>(kPlaces));
+  return as_float(((index & ~(kPlaces - 1)) << (52 - kBits)) + (int64_t{1023} << 52));
+}
+// 1 / (1 + e), of e = power (1 + minus_one), whose product, sum and quotient put back what they round away: what the
+// power itself lacks is felt, by half a place.
+V one_of_more(V power, V minus_one) {
+  const V e = fma(power, minus_one, power), below = e + 1;
+  // Where e is the lesser one the sum's rest is not exact, but less than what rounding the sum took away.
+  const V low = fma(power, minus_one, power - e) + (from(e, 1) - (below - e));
+  const V quotient = from(e, 1) / below;
+  return fma(fma(-low, quotient, fma(-below, quotient, 1)), quotient, quotient);
+}
 // 1 / (1 + e^-x), with what the sums round away; so far below that e^-x is nearly infinite, it is e^x.
 V sigmoid_f64(V x) {
   constexpr double kFar = -700, kOne = 45;
   const Power p = power_of(-at_most(at_least(x, kFar), kOne));
+  if (!x.code->target().avx512) {  // second parts of tables, and estimates, are none too cheap
+    const V value = one_of_more(p.power * whole_power_f64(p.index), p.minus_one);
+    return x.code->rarely(!(x > kFar), {value}, [&] { return std::vector<V>{exp(x)}; })[0];
+  }
   const V unit = x.code->scale_down(from(x, 1), p.n), power = p.power * unit, power_low = p.power_low * unit;
   const Wide first = exact_sum(power, from(x, 1));
   const V below = fma(power, p.high, first.hi), lost = fma(power, p.high, first.hi - below);

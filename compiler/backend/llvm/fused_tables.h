@@ -3,6 +3,7 @@
 // Thread-safety: constant once made; as the builder's module.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <vector>
 
@@ -24,27 +25,33 @@ class HeldTable {
   HeldTable(LaneType type, const std::function<DoubleDouble(int)>& entry) : type_(type) {
     for (int i = 0; i < LaneCode::held_entries(type); ++i) {
       const DoubleDouble value = split(entry(i), type);
-      high_.push_back(value.hi), low_.push_back(value.lo);
+      parts_[0].push_back(value.hi), parts_[1].push_back(value.lo);
     }
   }
   // By an integer's low bits.
-  V high(V index) const { return index.code->look_up_held(high_, type_, index); }
-  V low(V index) const { return index.code->look_up_held(low_, type_, index); }
+  V high(V index) const { return part(0, index); }
+  V low(V index) const { return part(1, index); }
 
  private:
+  // Both at once, where that is how they are read: the other's reads are the same.
+  V part(size_t which, V index) const {
+    if (type_ == LaneType::f64) return index.code->look_up_held(parts_, index)[which];
+    return index.code->look_up_held(parts_[which], type_, index);
+  }
+
   LaneType type_;
-  std::vector<double> high_, low_;
+  std::array<std::vector<double>, 2> parts_;
 };
 
 // A smooth function of f64 in as many pieces as tables have entries, from `low` on, each of so much.
 class HeldPieces {
  public:
   HeldPieces(DoubleDouble (*f)(DoubleDouble), double low, double piece, int degree)
-      : low_(low), piece_(piece), of_(static_cast<size_t>(degree) + 1) {
+      : low_(low), piece_(piece), of_(static_cast<size_t>(degree) + 2) {
     for (int i = 0; i < LaneCode::held_entries(LaneType::f64); ++i) {
       const auto fitted = fit_around(f, low + (i + 0.5) * piece, piece / 2, degree);
-      for (size_t k = 0; k < of_.size(); ++k) of_[k].push_back(fitted[k].hi);
-      rest_.push_back(fitted[0].lo);
+      for (size_t k = 0; k + 1 < of_.size(); ++k) of_[k].push_back(fitted[k].hi);
+      of_.back().push_back(fitted[0].lo);
     }
   }
   struct Value {
@@ -56,18 +63,16 @@ class HeldPieces {
     const V number = floor(beyond * (1 / piece_)), t = beyond - (number + 0.5) * piece_;
     // The piece's number stands in the last bits of a large number's mantissa.
     const V index = bits((first ? number + first : number) + 0x1.8p52);
-    auto coefficient = [&](const std::vector<double>& table) {
-      return beyond.code->look_up_held(table, LaneType::f64, index);
-    };
-    V sum = coefficient(of_.back());
-    for (size_t k = of_.size() - 1; k-- > 1;) sum = fma(sum, t, coefficient(of_[k]));
-    return {coefficient(of_[0]), fma(sum, t, coefficient(rest_))};
+    const std::vector<V> of = beyond.code->look_up_held(of_, index);
+    V sum = of[of.size() - 2];
+    for (size_t k = of.size() - 2; k-- > 1;) sum = fma(sum, t, of[k]);
+    return {of[0], fma(sum, t, of.back())};
   }
 
  private:
   double low_, piece_;
-  std::vector<std::vector<double>> of_;
-  std::vector<double> rest_;
+  std::vector<std::vector<double>>
+      of_;  // each coefficient of all pieces; last, what rounding takes from the first ones
 };
 
 // e^x, within a place.

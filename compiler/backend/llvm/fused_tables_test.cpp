@@ -44,6 +44,26 @@ TEST(FusedTables, RegistersHoldTheTables) {
   for (std::string_view name : {"expm1", "tanh", "sin", "cos", "tan"}) expect(name, Dtype::f32, 32);
 }
 
+// Where registers do not hold them, a lane's place is worked out once for all of a row's tables, which are read in
+// pairs.
+TEST(FusedTables, AreReadInPairsElsewhere) {
+  auto count = [](const std::string& text, std::string_view of) {
+    int found = 0;
+    for (size_t at = text.find(of); at != std::string::npos; at = text.find(of, at + 1)) ++found;
+    return found;
+  };
+  auto text_of = [](std::string_view name) {
+    return row_module(*find_scalar(name), Dtype::f64, Dtype::f64, Compiler(find_target("avx2")), 4).text();
+  };
+  for (std::string_view name : kRows) {
+    const std::string text = text_of(name);
+    EXPECT_THAT(text, testing::Not(testing::HasSubstr("masked.gather.v4f64"))) << name;
+    EXPECT_GT(count(text, "load <2 x double>"), 0) << name;
+  }
+  // A quotient is the only one; the power's second part is not asked for.
+  EXPECT_EQ(count(text_of("sigmoid"), " fdiv "), 1);
+}
+
 // Estimates and tables give the same digits in all widths.
 TEST(FusedTables, EveryWidthGivesTheSameBits) {
   const CpuTarget target = find_target("avx512");

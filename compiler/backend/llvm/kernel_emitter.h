@@ -183,6 +183,7 @@ class KernelEmitter {
   llvm::Value* lanes_of(const Run& run) { return elements_of(run, 1, 0); }
   Mask of(const Run& run) { return {lanes_of(run), run}; }
   Mask mask_of(loops::Ssa at, bool wide, const Frame& f);
+  void store_under(llvm::Value* mask, llvm::Value* v, llvm::Value* to, llvm::Align align);
   void only_below(Frame& f, llvm::Value* end);
   void find_next();
   void fetch_next(std::vector<Frame>& frames);
@@ -287,6 +288,7 @@ class KernelEmitter {
   Dim along_lanes(Dim address, const Columns& columns) const;
   static const Window* window_of(const Columns& columns, Dim along, int64_t bits);
   bool picks_from(loops::BufferId id) const;
+  llvm::Value* numbers_to_pick(llvm::Value* elements);
   llvm::Value* picked(llvm::Value* from, llvm::Value* which);
   void fill(const Window& w, Frame& f);
   void recall(Frame& f, bool by_inner);

@@ -12,6 +12,7 @@
 #include <llvm/IR/Module.h>
 #include <llvm/IR/PatternMatch.h>
 
+#include <array>
 #include <limits>
 #include <numeric>
 
@@ -588,6 +589,12 @@ V polynomial(V x, std::span<const double> coefficients) {
   V sum = from(x, coefficients.back());
   for (size_t i = coefficients.size() - 1; i-- > 0;) sum = fma(sum, x, coefficients[i]);
   return sum;
+}
+V polynomial_by_halves(V x, std::span<const double> coefficients) {
+  std::array<std::vector<double>, 2> halves;
+  for (size_t i = 0; i < coefficients.size(); ++i) halves[i % 2].push_back(coefficients[i]);
+  const V square = x * x;
+  return fma(polynomial(square, halves[1]), x, polynomial(square, halves[0]));
 }
 
 }  // namespace lenz::native

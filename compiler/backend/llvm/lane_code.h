@@ -155,6 +155,9 @@ class LaneCode {
   V look_up(std::span<const uint32_t> table, V index);  // i32
   // The same of a table that two registers hold, by the low bits of an index as wide as its elements.
   V look_up_held(std::span<const double> table, LaneType type, V index);
+  // Of several such tables of f64, by the same index. What registers do not hold is read in rows that have an element
+  // of each, two at a time: a lane's place is worked out once.
+  std::vector<V> look_up_held(std::span<const std::vector<double>> tables, V index);
   static constexpr int held_entries(LaneType type) { return type == LaneType::f32 ? 32 : 16; }
 
   // Shuffles, for what neighbours share.
@@ -280,5 +283,7 @@ V from(V like, N value) {  // a constant of like's type
 
 // Horner's scheme in the lanes' own type: coefficients[0] + x * coefficients[1] + ...
 V polynomial(V x, std::span<const double> coefficients);
+// The same, powers of even and of odd exponents apart, where each step waits for the one before.
+V polynomial_by_halves(V x, std::span<const double> coefficients);
 
 }  // namespace lenz::native

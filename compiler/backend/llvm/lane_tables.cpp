@@ -12,18 +12,20 @@ namespace lenz::native {
 
 namespace {
 
+llvm::GlobalVariable* table_of(llvm::IRBuilderBase& e, llvm::Constant* table) {
+  llvm::Module& module = *e.GetInsertBlock()->getModule();
+  for (llvm::GlobalVariable& there : module.globals())  // equal constants are one object
+    if (there.hasPrivateLinkage() && there.isConstant() && there.getInitializer() == table) return &there;
+  auto* global =
+      new llvm::GlobalVariable(module, table->getType(), true, llvm::GlobalValue::PrivateLinkage, table, "table");
+  global->setUnnamedAddr(llvm::GlobalValue::UnnamedAddr::Global);
+  global->setAlignment(llvm::Align(64));
+  return global;
+}
+
 template <class Make>
 V table_element(LaneCode& code, llvm::IRBuilderBase& e, llvm::Constant* table, V index, LaneType type, Make make) {
-  llvm::Module& module = *e.GetInsertBlock()->getModule();
-  llvm::GlobalVariable* global = nullptr;
-  for (llvm::GlobalVariable& there : module.globals())  // equal constants are one object
-    if (there.hasPrivateLinkage() && there.isConstant() && there.getInitializer() == table) global = &there;
-  if (global == nullptr) {
-    global =
-        new llvm::GlobalVariable(module, table->getType(), true, llvm::GlobalValue::PrivateLinkage, table, "table");
-    global->setUnnamedAddr(llvm::GlobalValue::UnnamedAddr::Global);
-    global->setAlignment(llvm::Align(64));
-  }
+  llvm::GlobalVariable* global = table_of(e, table);
   llvm::Type* element = table->getType()->getArrayElementType();
   llvm::Value* at = e.CreateGEP(element, global, index.value);
   llvm::Value* loaded = nullptr;
@@ -101,6 +103,40 @@ V LaneCode::look_up_held(std::span<const double> table, LaneType type, V index) 
   return in_pieces(step, [&](int first) {
     return make(e.CreateIntrinsic(id, {}, {half(0), slice(index, first, step).value, half(step)}), type);
   });
+}
+
+std::vector<V> LaneCode::look_up_held(std::span<const std::vector<double>> tables, V index) {
+  constexpr int kFour = 4;
+  std::vector<V> found;
+  if (!target_->permutes_words() || fills_registers(LaneType::f64) || lanes_ % kFour != 0) {
+    for (const std::vector<double>& table : tables) found.push_back(look_up_held(table, LaneType::f64, index));
+    return found;
+  }
+  llvm::IRBuilderBase& e = *builder_;
+  const size_t entries = static_cast<size_t>(held_entries(LaneType::f64)), width = (tables.size() + 1) / 2 * 2;
+  std::vector<double> rows(entries * width);
+  for (size_t t = 0; t < tables.size(); ++t)
+    for (size_t i = 0; i < entries; ++i) rows[i * width + t] = tables[t][i];
+  llvm::GlobalVariable* global = table_of(e, llvm::ConstantDataArray::get(e.getContext(), llvm::ArrayRef(rows)));
+  const V first = (index & static_cast<int64_t>(entries - 1)) * static_cast<int64_t>(width);
+  std::vector<llvm::Value*> row;
+  for (int lane = 0; lane < lanes_; ++lane)
+    row.push_back(e.CreateGEP(e.getDoubleTy(), global, slice(first, lane, 1).value));
+  auto* pair = llvm::FixedVectorType::get(e.getDoubleTy(), 2);
+  for (size_t t = 0; t < tables.size(); ++t) {
+    auto of = [&](size_t lane) {
+      llvm::Value* at = e.CreateConstGEP1_64(e.getDoubleTy(), row[lane], t / 2 * 2);
+      return e.CreateAlignedLoad(pair, at, llvm::Align(sizeof(double)));
+    };
+    found.push_back(in_pieces(kFour, [&](int from) {
+      const auto lane = static_cast<size_t>(from);
+      llvm::Value* even = e.CreateShuffleVector(of(lane), of(lane + 2), {0, 1, 2, 3});
+      llvm::Value* odd = e.CreateShuffleVector(of(lane + 1), of(lane + 3), {0, 1, 2, 3});
+      const int place = static_cast<int>(t % 2);
+      return make(e.CreateShuffleVector(even, odd, {place, 4 + place, 2 + place, 6 + place}), LaneType::f64);
+    }));
+  }
+  return found;
 }
 
 }  // namespace lenz::native

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdlib>
+#include <numeric>
 
 #include "compiler/backend/llvm/kernel_emitter.h"
 #include "compiler/loops/conditions.h"
@@ -187,6 +188,42 @@ KernelEmitter::Mask KernelEmitter::mask_of(Ssa at, bool wide, const Frame& f) {
   if (const auto* known = llvm::dyn_cast<llvm::Constant>(made.lanes); known && known->isAllOnesValue()) return {};
   if (const auto known = f.runs.find(at); wide && known != f.runs.end()) made.run = known->second;
   return made;
+}
+
+// Of lanes that are known, without masks, under which some processors store in a score of steps: each run of them as
+// halves of a register, and of these. (Of several registers LLVM 19 has been seen to put the masked load that they came
+// of together from wrong halves.)
+void KernelEmitter::store_under(llvm::Value* mask, llvm::Value* v, llvm::Value* to, llvm::Align align) {
+  const auto* known = llvm::dyn_cast<llvm::Constant>(mask);
+  const auto* type = llvm::cast<llvm::FixedVectorType>(v->getType());
+  const int lanes = static_cast<int>(type->getNumElements());
+  const CpuTarget& target = wide_->target();
+  std::vector<bool> holds;
+  for (int lane = 0; known && lane < lanes; ++lane) {
+    const llvm::Constant* one = known->getAggregateElement(static_cast<unsigned>(lane));
+    if (one == nullptr || !llvm::isa<llvm::ConstantInt>(one)) break;
+    holds.push_back(one->isOneValue());
+  }
+  if (std::ssize(holds) < lanes || target.avx512 ||
+      type->getPrimitiveSizeInBits().getFixedValue() > uint64_t{8} * static_cast<uint64_t>(target.vector_bytes)) {
+    b_.CreateMaskedStore(v, to, align, mask);
+    return;
+  }
+  for (int at = 0; at < lanes;) {
+    const auto here = holds.begin() + at;
+    const bool stored = *here;
+    const int end = static_cast<int>(std::find(here, holds.end(), !stored) - holds.begin());
+    while (stored && at < end) {
+      const int count = static_cast<int>(std::bit_floor(static_cast<unsigned>(end - at)));
+      std::vector<int> from(static_cast<size_t>(count));
+      std::iota(from.begin(), from.end(), at);
+      llvm::Value* part =
+          count == 1 ? b_.CreateExtractElement(v, static_cast<uint64_t>(at)) : b_.CreateShuffleVector(v, from);
+      b_.CreateAlignedStore(part, b_.CreateConstGEP1_64(type->getElementType(), to, static_cast<uint64_t>(at)), align);
+      at += count;
+    }
+    at = end;
+  }
 }
 
 // The frame's lanes are those whose number on the axis is less than `end`.

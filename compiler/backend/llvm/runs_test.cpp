@@ -80,5 +80,37 @@ TEST(Runs, CompareNoVectors) {
   EXPECT_TRUE(compares_vectors("ne"));  // all lanes but one are no run
 }
 
+std::string code_of(std::string_view dtype, std::string_view load) {
+  const std::string text = fmt::format(
+      "loops @some {{\n  input %x: {0}[9, 37] placed\n  temp %y: {0}[9, 37] placed\n  kernel k < 9 {{\n"
+      "    for i < 37 lanes 8 unroll 2 {{\n      %0 = index[k]\n      %1 = i64 3\n      %2 = lt.i64 %0, %1\n"
+      "      %3 = load %x[k, i]{1}\n      store %y[k, i] = %3\n    }}\n  }}\n  return %y\n}}\n",
+      dtype, load);
+  loops::Tensor x(*parse_dtype(dtype), {9, 37});
+  for (int64_t i = 0; i < x.numel(); ++i) x.put(i, ScalarValue(static_cast<double>(i % 101)));
+  expect_same(text, {x});
+  return kernels_as_text(loops::parse_program(text, op_table()), find_target("avx2"), false);
+}
+
+// What is left of a row, of a length that is known, and rows that are read or not: neither is a matter of masks where
+// these take long, or are none.
+TEST(Runs, AreStoredWithoutMasks) {
+  EXPECT_EQ(code_of("f32", "").find("masked.store"), std::string::npos);
+  const std::string code = code_of("f16", " if %2");
+  EXPECT_EQ(code.find("masked.store"), std::string::npos);
+  EXPECT_EQ(code.find("masked.load.v8i16.p0(ptr %1, i32 2, <8 x i1> %"), std::string::npos);
+}
+
+// Nor are lanes that others lie between.
+TEST(Runs, AreStoredApartWithoutMasks) {
+  const std::string text =
+      "loops @last {\n  input %x: f32[3, 37] placed\n  temp %y: f32[37, 3] placed\n  kernel {\n"
+      "    for i < 37 lanes 8 unroll 2, c < 3 {\n      %0 = load %x[c, i]\n      store %y[i, c] = %0\n    }\n  }\n"
+      "  return %y\n}\n";
+  expect_same(text, {numbers({3, 37})});
+  const loops::Program program = loops::parse_program(text, op_table());
+  EXPECT_EQ(kernels_as_text(program, find_target("avx2"), false).find("masked.store"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace lenz::native

@@ -34,6 +34,7 @@ const std::map<std::string_view, Spelling>& spellings() {
     add_fused_arcs(all);
     add_fused_arc_tangents(all);
     add_fused_error_function(all);
+    add_fused_lengths(all);
     add_fused_gamma(all);
     add_fused_normal(all);
     add_fused_incomplete_gamma(all);
