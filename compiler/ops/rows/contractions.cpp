@@ -355,7 +355,9 @@ void composed(RowSink& t) {
   " } "                                                                                                     \
   "%p = aten.softmax(%w, -1) "                                                                              \
   "if given($attn_mask) or $is_causal { "                                                                   \
-  "  %p = aten.where(aten.eq(aten.amax(%w, [-1], true), -inf), 0.0, %p) "                                   \
+  "  if is_open(size(%keys, -2)) or size(%keys, -2) > 0 { "                                                 \
+  "    %p = aten.where(aten.eq(aten.amax(%w, [-1], true), -inf), 0.0, %p) "                                 \
+  "  } "                                                                                                    \
   "} "
 // A mask of bools says what is seen. The kernel below adds it all the same, as zeros and ones.
 #define LENZ_MASKED                                                                                 \
