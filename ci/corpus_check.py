@@ -57,6 +57,7 @@ HELD_BY_REPLAY = {
     "half_powers_of_negative_infinity.lenz": ("nothing could be compared", "roots of -0 and -inf, and powers, are alike to bounds"),
     "half_powers_that_the_run_tells.lenz": ("nothing could be compared", "roots of -0 and -inf, and powers, are alike to bounds"),
     "complex_functions_of_infinite_numbers.lenz": ("nothing could be compared", "of infinite complex numbers bounds say nothing"),
+    "complex_powers_and_sums_of_infinite_numbers.lenz": ("nothing could be compared", "of infinite complex numbers bounds say nothing"),
 }
 
 # Of the models so many must come down to loops alone: nothing left to libtorch, not even products.

@@ -28,7 +28,7 @@ auto for_sizes(const Graph& given, const SymValues& sizes, Make make, Guards ass
     auto made = make(*graph);
     const std::optional<Cond> guard = broken_by(assumptions(made).guards(), sizes);
     if (!guard) return made;
-    if (!graph->assumptions.declare(negate(*guard)))
+    if (!declare_everywhere(*graph, negate(*guard)))
       throw UserError("these sizes break " + to_string(*guard) + ", which the graph's `where` implies",
                       given.spelled_name(), "give sizes for which that holds");
   }

@@ -113,14 +113,12 @@ SmallVec<Arg, 8> operands(const Node& node) {
   return all;
 }
 
-// A sub-graph's symbols are its own: they are what it is called with. One that differs from call to call has no value.
-SymValues sizes_inside(const Graph& graph, size_t number, const SymValues& sizes) {
-  std::unordered_map<const SymNode*, std::optional<int64_t>> values, by_layout;
-  auto bind = [&](Dim formal, Dim actual, auto& known) {
-    if (formal.is_constant() || kind_of(formal) != SymKind::symbol) return;
-    const auto value = evaluate(actual, sizes);
-    auto [at, fresh] = known.emplace(formal.node(), value);
-    if (!fresh && at->second != value) at->second = std::nullopt;
+// A sub-graph's symbols are its own: they are what it is called with. What each is in each call, by a size or number,
+// or by a stride.
+void for_each_binding(const Graph& graph, size_t number,
+                      const std::function<void(const SymNode* formal, Dim actual, bool by_layout)>& see) {
+  auto bind = [&](Dim formal, Dim actual, bool by_layout) {
+    if (!formal.is_constant() && kind_of(formal) == SymKind::symbol) see(formal.node(), actual, by_layout);
   };
   const Graph& sub = *graph.subgraphs[number];
   graph.for_each_node([&](NodeId id) {
@@ -132,15 +130,25 @@ SymValues sizes_inside(const Graph& graph, size_t number, const SymValues& sizes
     for (size_t i = 0; i < std::min(given.size(), sub.inputs().size()); ++i) {
       const Type& formal = sub.type(sub.inputs()[i].value);
       if (formal.kind == TypeKind::sym_int)
-        bind(formal.offset, given[i].is_value() ? graph.type(given[i].value()).offset : given[i].dim(), values);
+        bind(formal.offset, given[i].is_value() ? graph.type(given[i].value()).offset : given[i].dim(), false);
       if (!formal.is_tensor()) continue;
       const Type& actual = graph.type(given[i].value());
       const size_t walked = actual.rank() - formal.rank();  // a scan hands over slices
       for (size_t d = 0; d < formal.rank(); ++d) {
-        bind(formal.sizes()[d], actual.sizes()[d + walked], values);
-        bind(formal.strides()[d], actual.strides()[d + walked], by_layout);
+        bind(formal.sizes()[d], actual.sizes()[d + walked], false);
+        bind(formal.strides()[d], actual.strides()[d + walked], true);
       }
     }
+  });
+}
+
+// One that differs from call to call has no value.
+SymValues sizes_inside(const Graph& graph, size_t number, const SymValues& sizes) {
+  std::unordered_map<const SymNode*, std::optional<int64_t>> values, by_layout;
+  for_each_binding(graph, number, [&](const SymNode* formal, Dim actual, bool of_layout) {
+    const auto value = evaluate(actual, sizes);
+    auto [at, fresh] = (of_layout ? by_layout : values).emplace(formal, value);
+    if (!fresh && at->second != value) at->second = std::nullopt;
   });
   values.merge(by_layout);  // what is only read may come in another layout than the one that is declared
   return [values = std::move(values)](const SymNode* s) -> std::optional<int64_t> {
@@ -242,6 +250,33 @@ Arg with_sizes(Context& context, const Arg& arg, const ParamType& type, const st
   DimVec list(arg.dim_list());
   for (Dim& d : list) d = other(d);
   return context.dims(list);
+}
+
+bool declare_everywhere(Graph& graph, const Cond& fact) {
+  if (!graph.assumptions.declare(fact)) return false;
+  for (size_t i = 0; i < graph.subgraphs.size(); ++i) {
+    std::unordered_map<const SymNode*, std::optional<Dim>> inside;  // nullopt: not the same in each call
+    std::unordered_map<const SymNode*, Dim> called_with;
+    for_each_binding(graph, i, [&](const SymNode* formal, Dim actual, bool by_layout) {
+      if (by_layout) return;
+      auto [at, fresh] = called_with.emplace(formal, actual);
+      const bool differs = !fresh && at->second != actual;
+      for (Dim d : {at->second, actual})
+        if (!d.is_constant() && kind_of(d) == SymKind::symbol && (differs || !inside.contains(d.node())))
+          inside[d.node()] = differs ? std::nullopt : std::optional(Dim(formal));
+    });
+    bool sayable = true;
+    const auto said = [&](Dim d) {
+      return substitute(d, graph.context().syms, [&](const SymNode* s) -> std::optional<Dim> {
+        auto at = inside.find(s);
+        sayable = sayable && at != inside.end() && at->second;
+        return sayable ? at->second : std::nullopt;
+      });
+    };
+    const Cond there{fact.rel, said(fact.lhs), said(fact.rhs)};
+    if (sayable) declare_everywhere(*graph.subgraphs[i], there);  // what else it knows of may not go with it
+  }
+  return true;
 }
 
 std::unique_ptr<Graph> specialised(const Graph& graph, const SymValues& sizes) {

@@ -30,6 +30,10 @@ Arg with_dims(Context& context, const Arg& arg, const std::function<Dim(Dim)>& o
 // An argument that is a size, or a list of sizes, with others in their place; any other argument as it is.
 Arg with_sizes(Context& context, const Arg& arg, const ParamType& type, const std::function<Dim(Dim)>& other);
 
+// Declares a fact, and in sub-graphs what it says of their symbols, where each call says the same. False if it
+// contradicts what the graph knows.
+bool declare_everywhere(Graph& graph, const Cond& fact);
+
 // The graph for sizes that its guards exclude: the contrary of those that they break is among its facts, also in
 // sub-graphs. Null where all guards hold, and the graph itself is right. UserError where these sizes are no graph: a
 // rule refuses them.

@@ -162,8 +162,7 @@ class Interpreter {
   }
 
   void run(const Bind& bind) {
-    symbols_.bind(bind.symbol, memory_.scalar(bind.from).integer(), &bind);
-    symbols_.check(bind.symbol.node());
+    symbols_.take_made(bind.symbol, memory_.scalar(bind.from).integer(), &bind);
   }
 
   void run(const Check& check) {

@@ -8,7 +8,8 @@ namespace lenz::loops {
 
 namespace {
 constexpr const char* kFact = "the fact";
-}
+constexpr char kToldByFact = 0;  // who bound a symbol that is yet to be made, and then bound again
+}  // namespace
 
 std::optional<int64_t> Symbols::find(const SymNode* symbol) const {
   const uint32_t id = symbol_id(symbol);
@@ -25,6 +26,8 @@ int64_t Symbols::value(Dim dim) const {
   if (const std::string why = why_no_value(dim, lookup()); !why.empty()) throw UserError(why);
   throw InternalError("'" + to_string(dim) + "' has no value here: a symbol is not bound");
 }
+
+bool Symbols::is_told(const SymNode* symbol) const { return bound_by(Dim(symbol), &kToldByFact); }
 
 bool Symbols::bound_by(Dim symbol, const void* who) const {
   const uint32_t id = symbol_id(symbol.node());
@@ -57,7 +60,7 @@ std::optional<bool> Symbols::match(Dim dim, int64_t number, const void* who) {
   size_t count = 0;
   if (!dim.is_constant())
     for_each_symbol(dim, [&](const SymNode* symbol) {
-      if (find(symbol)) return;
+      if (find(symbol) && !is_told(symbol)) return;
       ++count;
       open = symbol;
     });
@@ -82,6 +85,26 @@ void Symbols::take_sizes(std::span<const Dim> sizes, std::span<const int64_t> nu
     for_each_symbol(sizes[d], [&](const SymNode* s) {
       if (bound_by(Dim(s), who)) check(s);
     });
+  }
+  follow_facts();
+}
+
+void Symbols::take_made(Dim symbol, int64_t value, const void* who) {
+  bind(symbol, value, who);
+  check(symbol.node());
+  follow_facts();
+}
+
+void Symbols::follow_facts() {
+  auto known = [&](Dim dim) {
+    return dim.is_constant() ? std::optional(dim.constant())
+                             : evaluate(dim, [&](const SymNode* s) { return is_told(s) ? std::nullopt : find(s); });
+  };
+  for (const Cond& fact : assumptions_.facts().conditions()) {
+    if (fact.rel != Rel::eq) continue;
+    const std::optional<int64_t> left = known(fact.lhs), right = known(fact.rhs);
+    if (left.has_value() != right.has_value())
+      left ? match(fact.rhs, *left, &kToldByFact) : match(fact.lhs, *right, &kToldByFact);
   }
 }
 

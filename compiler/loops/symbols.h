@@ -30,8 +30,12 @@ class Symbols {
   // Matches a dim to a number: what it mentions has a value and gives that number, or its one open symbol gets the
   // value that does. False if it can't; nullopt if several are open.
   std::optional<bool> match(Dim dim, int64_t number, const void* who);
-  // Matches the sizes of what `who` made; facts about symbols that it binds so must hold.
+  // Matches the sizes of what `who` made, and follows facts; those about symbols that it binds so must hold.
   void take_sizes(std::span<const Dim> sizes, std::span<const int64_t> numbers, const void* who);
+  // Binds what a run made. Other symbols that facts make equal to what it gives are bound too: by facts a size may be
+  // said in those that are made later. UserError where a fact about the symbol does not hold.
+  void take_made(Dim symbol, int64_t value, const void* who);
+  void follow_facts();
   // UserError unless facts and guards about the symbol (all of them: null) hold, as far as they can be told.
   void check(const SymNode* symbol) const;
   std::string broken(const SymNode* symbol) const;  // what check() would say; empty: nothing
@@ -45,6 +49,7 @@ class Symbols {
   SymValues lookup() const {
     return [this](const SymNode* s) { return find(s); };
   }
+  bool is_told(const SymNode* symbol) const;
   const Assumptions& assumptions_;
   std::vector<int64_t> values_;
   std::vector<const void*> by_;  // null: not bound

@@ -68,6 +68,7 @@ class Lowering {
     loops::BufferId buffer = kNone;
     Dim number = 0;
     bool token = false;
+    std::optional<DimVec> strides{};  // what symbols of strides are told, where the buffer is laid out otherwise
   };
   std::vector<Operand> operands_of(const Arg& list) const;
   SymbolSet name_own_symbols(Graph& sub, Bound& bound);

@@ -1,5 +1,7 @@
 // Rows that are one scalar primitive: every element of the result from the elements that stand below it, in the dtype
 // that the operands promote to.
+#include <cmath>
+
 #include "compiler/graph/pattern_functions.h"
 #include "compiler/graph/whole_numbers.h"
 #include "compiler/lower/coordinates.h"
@@ -52,15 +54,23 @@ bool keeps_number(Lowering& lowering, const Node& node, const ScalarRow& row, Dt
 }
 
 // What eager computes in place of a power by these numbers, if they are numbers and no tensors: a root, of -0 and -inf
-// too, and of complex numbers a reciprocal.
+// too, and of complex numbers products and reciprocals.
 struct PowerByNumber {
   double exponent;
-  std::string_view row;
+  Ssa (*made)(NestBuilder& nest, Ssa x);
   DtypeSet dtypes;
 };
 constexpr DtypeSet kRoots = dtypes::wide_floats | dtypes::bfloat | dtypes::complexes;
 constexpr PowerByNumber kPowersByNumbers[] = {
-    {0.5, "sqrt", kRoots}, {-0.5, "rsqrt", kRoots}, {-1, "reciprocal", dtypes::complexes}};
+    {0.5, [](NestBuilder& nest, Ssa x) { return nest.apply("sqrt", {x}); }, kRoots},
+    {-0.5, [](NestBuilder& nest, Ssa x) { return nest.apply("rsqrt", {x}); }, kRoots},
+    {-1, [](NestBuilder& nest, Ssa x) { return nest.apply("reciprocal", {x}); }, dtypes::complexes},
+    {-2, [](NestBuilder& nest, Ssa x) { return nest.apply("reciprocal", {nest.apply("mul", {x, x})}); },
+     dtypes::complexes},
+    {0, [](NestBuilder& nest, Ssa x) { return nest.constant(nest.dtype(x), Arg::of_real(1)); }, dtypes::complexes},
+    {1, [](NestBuilder&, Ssa x) { return x; }, dtypes::complexes},
+    {2, [](NestBuilder& nest, Ssa x) { return nest.apply("mul", {x, x}); }, dtypes::complexes},
+    {3, [](NestBuilder& nest, Ssa x) { return nest.apply("mul", {nest.apply("mul", {x, x}), x}); }, dtypes::complexes}};
 
 class PointNest {
  public:
@@ -99,14 +109,15 @@ Ssa power_by_number(Lowering& lowering, NestBuilder& nest, const Arg& exponent, 
   const bool open = exponent.is_value() || (exponent.kind == ArgKind::integer && exponent.symbolic);
   std::optional<Ssa> power;
   for (const PowerByNumber& by : kPowersByNumbers) {
-    if (!by.dtypes.has(rounded) || (is_whole(lowering, exponent) && by.exponent != -1)) continue;
+    if (!by.dtypes.has(rounded) || (is_whole(lowering, exponent) && std::nearbyint(by.exponent) != by.exponent))
+      continue;
     if (open) {
       if (!power) power = nest.apply("pow", {operands[0], operands[1]});
       const Ssa is_it = nest.apply("eq", {operands[1], nest.constant(compute, Arg::of_real(by.exponent))});
-      power = nest.apply("where", {is_it, nest.apply(by.row, {operands[0]}), *power});
+      power = nest.apply("where", {is_it, by.made(nest, operands[0]), *power});
     } else if (exponent.kind == ArgKind::complex ? *exponent.complex_value == by.exponent
                                                  : number_of(exponent) == by.exponent) {
-      return nest.apply(by.row, {operands[0]});
+      return by.made(nest, operands[0]);
     }
   }
   return power ? *power : nest.apply("pow", {operands[0], operands[1]});

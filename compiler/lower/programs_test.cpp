@@ -294,6 +294,8 @@ TEST(LoweredPrograms, PowersByHalvesAreRootsAsEagerHasThem) {
     const std::string open = lowered(dtype, "%x, %e");
     EXPECT_TRUE(has(open, " pow.") && has(open, " sqrt.") && has(open, " rsqrt.")) << open;
     EXPECT_EQ(has(lowered(dtype, "%x, -1"), " reciprocal."), dtype[0] == 'c');
+    for (const std::string by : {"%x, 0", "%x, 1", "%x, 2", "%x, 3", "%x, -2"})
+      EXPECT_EQ(has(lowered(dtype, by), " pow."), dtype[0] != 'c') << by;
   }
   for (const std::string by : {"%x, 0.5", "%x, -0.5", "%x, %e"}) {
     const std::string power = lowered("f16", by);

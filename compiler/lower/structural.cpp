@@ -54,8 +54,9 @@ std::vector<BufferId> Lowering::call(const Graph& callee, std::span<const Operan
       if (!by_layout && formal.kind == TypeKind::sym_int) bind_dim(formal.offset, operands[i].number, bound);
       if (!formal.is_tensor()) continue;
       const TensorType& actual = program.buffers[operands[i].buffer].type;
+      const DimVec& strides = operands[i].strides ? *operands[i].strides : actual.strides;
       for (size_t d = 0; d < formal.rank(); ++d)
-        by_layout ? bind_dim(formal.strides()[d], actual.strides[d], bound)
+        by_layout ? bind_dim(formal.strides()[d], strides[d], bound)
                   : bind_dim(formal.sizes()[d], actual.sizes[d], bound);
       if (by_layout) bind_dim(formal.offset, actual.offset, bound);
     }
@@ -284,6 +285,7 @@ void Lowering::lower_scan(const Node& node) {
   loop.count = program.buffers[xs[0].buffer].type.sizes[0];
   loop.body = std::make_unique<Block>();
   Block* before = std::exchange(block, loop.body.get());
+  const Graph& combine = *graph_->subgraphs[node.args[0].graph()];
   for (const Operand& x : xs) {
     std::span<const Dim> sizes = program.buffers[x.buffer].type.sizes.span().subspan(1);
     BufferId slice = add_buffer("slice", program.buffers[x.buffer].type.dtype, DimVec(sizes));
@@ -294,11 +296,16 @@ void Lowering::lower_scan(const Node& node) {
     from.insert(0, loop.symbol);
     nest.store(slice, at, nest.load(x.buffer, from), loops::StoreMode::assign);
     nest.finish(*block);
-    all.push_back({slice, 0});
+    // What the sub-graph's facts say of its layout they say of the slice that eager hands over.
+    const DimVec strides(program.buffers[x.buffer].type.strides.span().subspan(1));
+    const Type& formal = combine.type(combine.inputs()[all.size()].value);
+    const bool open = std::ranges::any_of(formal.strides(), [](Dim d) { return !d.is_constant(); });
+    if (open && !shares_places(sizes, strides)) program.buffers[slice].type.strides = strides;
+    all.push_back({slice, 0, false, strides});
   }
   for (const Operand& o : operands_of(node.args[3])) all.push_back(o);
   take_draws(drawn, *loop.body);
-  std::vector<BufferId> made = call(*graph_->subgraphs[node.args[0].graph()], all, *loop.body);
+  std::vector<BufferId> made = call(combine, all, *loop.body);
   note_draws(drawn, *loop.body);
   for (size_t i = carried.size(); i < node.result_count; ++i) {  // a row of what is stacked
     BufferId stack = result_buffer(node, node.result(i));

@@ -153,8 +153,8 @@ void Frame::run(const Step& step, const Tape& tape, size_t& inner) {
     }
     void operator()(const Extern& n) const { f.run_extern(n); }
     void operator()(const Bind& n) const {
-      f.symbols_.bind(n.symbol, read_element(f.s_.program.buffers[n.from].type.dtype, f.first_[n.from]).integer(), &n);
-      f.symbols_.check(n.symbol.node());
+      const Dtype dtype = f.s_.program.buffers[n.from].type.dtype;
+      f.symbols_.take_made(n.symbol, read_element(dtype, f.first_[n.from]).integer(), &n);
     }
     void operator()(const Check& n) const {
       bool holds = true;

@@ -87,8 +87,8 @@ DoubleDouble lerp_dd(DoubleDouble a, DoubleDouble b, DoubleDouble w) {
   return std::fabs(w.hi) < 0.5 ? a + w * (b - a) : b + (w - DoubleDouble(1)) * (b - a);
 }
 Complex lerp_complex(Complex a, Complex b, Complex w) {
-  const WideComplex step = wide(b) - wide(a);
-  return narrow(std::abs(w) < 0.5 ? wide(a) + wide(w) * step : wide(b) + (wide(w) - 1.0L) * step);
+  const WideComplex step = wide(b) - wide(a), x = wide(w);
+  return narrow(std::abs(w) < 0.5 ? wide(a) + plain_product(x, step) : wide(b) - plain_product(step, 1.0L - x));
 }
 
 // Of complex operands, by their moduli.

@@ -46,7 +46,7 @@ Complex complex_log_add_exp(Complex a, Complex b) {
   if (std::isnan(a.real()) || std::isnan(a.imag()) || std::isnan(b.real()) || std::isnan(b.imag()))
     return {dd::kNan, dd::kNan};
   if (a.real() == b.real() && std::isinf(a.real()))
-    return b.real() < 0 ? b : narrow(std::log(std::exp(wide(a)) + std::exp(wide(b))));
+    return b.real() < 0 ? a : narrow(std::log(std::exp(wide(a)) + std::exp(wide(b))));
   return narrow(wide(b) + log1p_of(std::exp(wide(a) - wide(b))));
 }
 // Of log1p(e^z): e^z / |1 + e^z|, the lesser operand's share.

@@ -14,6 +14,11 @@ using WideComplex = std::complex<long double>;
 inline WideComplex wide(Complex z) { return {z.real(), z.imag()}; }
 inline Complex narrow(WideComplex z) { return {static_cast<double>(z.real()), static_cast<double>(z.imag())}; }
 
+// Four products, without C99's rescue of infinities, as in eager.
+inline WideComplex plain_product(WideComplex a, WideComplex b) {
+  return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
+}
+
 // Smith's division, without C99's rescue of infinities: an infinite divisor gives NaN, as in eager.
 inline WideComplex divide(WideComplex a, WideComplex b) {
   long double c = b.real(), d = b.imag();

@@ -26,5 +26,12 @@ TEST(RangeEnds, WhatIsNeverSetIsSoOfTheRowsDtypesAlone) {
   EXPECT_FALSE(leaves_nan_unset(*find_scalar("special_shifted_chebyshev_polynomial_t"), Dtype::f16));
 }
 
+// Its float64 takes the same root: what powers of other numbers are is compared, infinities too.
+TEST(RangeEnds, PowersByNumbersAreJudgedWhereFloat64TakesTheSameRoot) {
+  const ScalarRow& pow = *find_scalar("pow");
+  for (const Dtype dtype : {Dtype::f32, Dtype::f64}) EXPECT_FALSE(has_exception(pow, dtype));
+  for (const Dtype dtype : {Dtype::f16, Dtype::bf16, Dtype::c64}) EXPECT_TRUE(has_exception(pow, dtype));
+}
+
 }  // namespace
 }  // namespace lenz::oracle

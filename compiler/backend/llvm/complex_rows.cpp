@@ -1,44 +1,25 @@
 // Complex arithmetic and functions: through Wide, in which the formulas' cancellations don't reach the result.
 #include <cmath>
-#include <limits>
 #include <optional>
 
-#include "compiler/backend/llvm/families.h"
-#include "compiler/backend/llvm/wide.h"
+#include "compiler/backend/llvm/complex_parts.h"
 
 namespace lenz::native {
 
-namespace {
-
-const double kNan = std::numeric_limits<double>::quiet_NaN();
-const double kInfinity = std::numeric_limits<double>::infinity();
-
-// A pair of Wides, of parts that are finite; what isn't is answered in the lanes' own arithmetic, or by NaN.
-struct Pair {
-  Wide re, im;
-};
-Pair operator*(Wide a, Pair b) { return {a * b.re, a * b.im}; }
-
+namespace complex_parts {
 V finite(Complex z) { return is_finite(z.re) & is_finite(z.im); }
+V any_infinite(Complex z) { return is_infinite(z.re) | is_infinite(z.im); }
+V any_nan(Complex z) { return is_nan(z.re) | is_nan(z.im); }
 Pair widened(Complex z) {
   const V usable = finite(z);
   return {widen(select(usable, z.re, 1)), widen(select(usable, z.im, 1))};
 }
-V any_infinite(Complex z) { return is_infinite(z.re) | is_infinite(z.im); }
-V any_nan(Complex z) { return is_nan(z.re) | is_nan(z.im); }
-V with_sign(V value, V sign) { return select(value == 0, copysign(value, sign), value); }
 Complex narrowed(Pair w, Complex z) {
   const V usable = finite(z), nan = from(z.re, kNan);
   return {select(usable, narrow(w.re, z.re.type), nan), select(usable, narrow(w.im, z.re.type), nan)};
 }
-Complex turned(Complex z) { return {-z.im, z.re}; }       // i z
-Complex turned_back(Complex z) { return {z.im, -z.re}; }  // -i z
-
-// Brought near one by a power of two, so that squares neither overflow nor vanish: of f64; an f32's don't in double.
-struct Scaled {
-  Pair z;
-  V n;
-};
+Complex turned(Complex z) { return {-z.im, z.re}; }
+Complex turned_back(Complex z) { return {z.im, -z.re}; }
 Scaled scaled(Complex z) {
   const V usable = finite(z) & !((z.re == 0) & (z.im == 0));
   const V x = select(usable, z.re, 1), y = select(usable, z.im, 0);
@@ -47,6 +28,28 @@ Scaled scaled(Complex z) {
   return {{widen(ldexp(x, -n)), widen(ldexp(y, -n))}, n};
 }
 Wide square_sum(Pair z) { return z.re * z.re + z.im * z.im; }
+Wide angle_of(Wide y, Wide x, V y_sign) {
+  const V none = (y.hi == 0) & (x.hi == 0);
+  Wide angle = atan2_positive(abs(y), select(none, constant(x, 1), abs(x)));
+  angle = select(x.hi < 0, constant(x, dd::kPi) - angle, angle);
+  return select(sign_bit(y_sign), -angle, angle);
+}
+Complex seen_from_afar(Complex z, double size) {
+  const V infinite = any_infinite(z);
+  auto part = [&](V x) { return select(infinite, copysign(select(is_infinite(x), from(x, size), from(x, 0)), x), x); };
+  return {part(z.re), part(z.im)};
+}
+V size_of(V made, Complex z) { return select(any_infinite(z), kInfinity, made); }
+V angle_of_any(V made, Complex z) { return select(any_nan(z), from(made, kNan), made); }
+}  // namespace complex_parts
+
+namespace {
+using namespace complex_parts;
+
+Pair operator*(Wide a, Pair b) { return {a * b.re, a * b.im}; }
+
+V with_sign(V value, V sign) { return select(value == 0, copysign(value, sign), value); }
+
 Wide modulus(Pair z) { return sqrt(square_sum(z)); }
 
 V absolute(Complex z) {
@@ -58,13 +61,6 @@ V absolute(Complex z) {
   return select(zero, 0, select(finite(z), value, other));
 }
 
-// The angle of a point in [-pi, pi]; the sign of a zero imaginary part tells the side.
-Wide angle_of(Wide y, Wide x, V y_sign) {
-  const V none = (y.hi == 0) & (x.hi == 0);
-  Wide angle = atan2_positive(abs(y), select(none, constant(x, 1), abs(x)));
-  angle = select(x.hi < 0, constant(x, dd::kPi) - angle, angle);
-  return select(sign_bit(y_sign), -angle, angle);
-}
 Wide argument(Complex z) {
   const Scaled s = scaled(z);
   const V negative = sign_bit(z.re) & (z.re == 0);
@@ -78,30 +74,24 @@ Wide argument(Complex z) {
   const V steep = finite(z) & !sign_bit(z.re) & (z.re > abs(z.im) * 0x1p70);
   return select(steep, widen(z.im / select(steep, z.re, 1)), made);
 }
-// Beside an infinite part any other is nothing; two of them are alike. What is infinite is of this size then.
-Complex seen_from_afar(Complex z, double size = 1) {
-  const V infinite = any_infinite(z);
-  auto part = [&](V x) { return select(infinite, copysign(select(is_infinite(x), from(x, size), from(x, 0)), x), x); };
-  return {part(z.re), part(z.im)};
-}
 V angle(Complex z) {
   const V value = narrow(argument(seen_from_afar(z)), z.re.type);
   return select(any_nan(z), from(z.re, kNan), with_sign(value, z.im));
 }
-// What a function made of an operand that was seen from afar: of an infinite one the size is infinite, and beside NaN
-// the angle is NaN.
-V size_of(V made, Complex z) { return select(any_infinite(z), kInfinity, made); }
-V angle_of_any(V made, Complex z) { return select(any_nan(z), from(made, kNan), made); }
 
 Complex multiplied(Complex a, Complex b) { return a * b; }
-// Smith's: by the greater part of the divisor.
+// Smith's: by the greater part of the divisor; by zero each part alone, as in eager.
 Complex divided(Complex a, Complex b) {
   const V real_greater = abs(b.re) >= abs(b.im);
   const V p = select(real_greater, b.re, b.im), q = select(real_greater, b.im, b.re);
   const V ratio = q / p, scale = from(p, 1) / (p + q * ratio);
   const V x = select(real_greater, a.re, a.im), y = select(real_greater, a.im, a.re);
   const V im = (y - x * ratio) * scale;
-  return {(x + y * ratio) * scale, select(real_greater, im, -im)};
+  const auto parts = a.re.code->rarely(p == 0, {(x + y * ratio) * scale, select(real_greater, im, -im)}, [&] {
+    const V by_none = select(q == 0, from(q, kInfinity), kNan);
+    return std::vector<V>{a.re * by_none, a.im * by_none};
+  });
+  return {parts[0], parts[1]};
 }
 // In double, or with the divisor brought near one: what overflows on the way does not reach the result.
 Complex quotient(Complex a, Complex b) {
@@ -119,8 +109,12 @@ Complex quotient(Complex a, Complex b) {
   const Complex direct = divided(a, b);
   return {select(usable, ldexp(q.re, n), direct.re), select(usable, ldexp(q.im, n), direct.im)};
 }
-Complex reciprocal(Complex a) { return quotient({from(a.re, 1), from(a.re, 0)}, a); }
 
+}  // namespace
+
+Complex complex_parts::reciprocal(Complex a) { return quotient({from(a.re, 1), from(a.re, 0)}, a); }
+
+namespace {
 Complex sign(Complex z) {
   const Scaled s = scaled(z);
   const Wide size = modulus(s.z);
@@ -134,17 +128,31 @@ Complex lerp(Complex a, Complex b, Complex w) {
   const V high = larger(larger(abs(a.re), abs(a.im)), larger(abs(b.re), abs(b.im)));
   const V large = high > (a.re.type == LaneType::f32 ? 0x1p120 : 0x1p1000);
   const V shrink = select(large, from(high, 0x1p-8), 1), grow = select(large, from(high, 0x1p8), 1);
-  const Pair x = widened({a.re * shrink, a.im * shrink}), y = widened({b.re * shrink, b.im * shrink}), t = widened(w);
+  const bool carried = a.re.type == LaneType::f32;  // a double carries what isn't finite through
+  auto wide = [&](Complex z) { return carried ? Pair{widen(z.re), widen(z.im)} : widened(z); };
+  const Pair x = wide({a.re * shrink, a.im * shrink}), y = wide({b.re * shrink, b.im * shrink}), t = wide(w);
   const Pair step{y.re - x.re, y.im - x.im};
   const V near = narrow(square_sum(t), LaneType::f64) < 0.25;
   const Wide u = select(near, t.re, t.re - 1.0);
   const Wide re = select(near, x.re, y.re) + u * step.re - t.im * step.im;
   const Wide im = select(near, x.im, y.im) + u * step.im + t.im * step.re;
-  const V nan = from(a.re, kNan), usable = finite(a) & finite(b) & finite(w);
-  return {select(usable, narrow(re, a.re.type) * grow, nan), select(usable, narrow(im, a.re.type) * grow, nan)};
+  const Complex usual{narrow(re, a.re.type) * grow, narrow(im, a.re.type) * grow};
+  if (carried) return usual;
+  // Of what isn't finite, and where steps on the way aren't, it is what eager's own formula makes of it.
+  auto plain = [&] {
+    const Complex gap = b - a, one{from(a.re, 1), from(a.re, 0)};
+    const V small = w.re * w.re + w.im * w.im < 0.25;
+    const Complex first = a + w * gap, second = b - gap * (one - w);
+    return std::vector<V>{select(small, first.re, second.re), select(small, first.im, second.im)};
+  };
+  const V rare = !(finite(a) & finite(b) & finite(w)) | any_nan(usual);
+  const auto parts = a.re.code->rarely(rare, {usual.re, usual.im}, plain);
+  return {parts[0], parts[1]};
 }
 
-// --- exponentials. A power 2^n is applied last.
+// --- exponentials. A power 2^n is applied last. Beyond e^1600 all is infinite, the least of sines times it too.
+
+constexpr double kFar = 1600;
 
 V limited(V x, double limit) { return select(x > limit, limit, select(x < -limit, -limit, x)); }
 SinCos sine_and_cosine(Wide like, V y) { return sin_cos(like, quadrant(convert(y, LaneType::f64))); }
@@ -175,7 +183,7 @@ V unknown_where_blurred(V part, V size, Complex z) {
 Complex exp_of(Complex any) {
   const Complex z = with_large_real(any);
   const V x = select(finite(z), z.re, 0), y = select(finite(z), z.im, 0);
-  const Exponential e = exponential(widen(limited(x, 800)));
+  const Exponential e = exponential(widen(limited(x, kFar)));
   const SinCos at = sine_and_cosine(e.minus_one, y);
   Complex result = times_power((e.minus_one + 1.0) * Pair{at.cos, at.sin}, e.n, z);
   result.im = unknown_where_blurred(select(z.im == 0, z.im, result.im), result.re, any);
@@ -298,18 +306,43 @@ std::optional<Complex> by_products(Complex a, Complex b) {
   if (*exponent == 3) return a * a * a;
   return {};
 }
+// C's product: where both parts came out as NaN beside an infinite operand, or of an overflow, it is an infinity.
+Complex product_as_in_c(Complex a, Complex b) {
+  const V ac = a.re * b.re, bd = a.im * b.im, ad = a.re * b.im, bc = a.im * b.re;
+  const V re = ac - bd, im = ad + bc, of_a = any_infinite(a), of_b = any_infinite(b);
+  const V overflows = is_infinite(ac) | is_infinite(bd) | is_infinite(ad) | is_infinite(bc);
+  auto part = [](V x, V boxed, V cleared) {
+    const V unit = select(boxed, select(is_infinite(x), from(x, 1), from(x, 0)), x);
+    return copysign(select(is_nan(x) & cleared, 0, unit), x);
+  };
+  const Complex x{part(a.re, of_a, of_b | overflows), part(a.im, of_a, of_b | overflows)};
+  const Complex y{part(b.re, of_b, of_a | overflows), part(b.im, of_b, of_a | overflows)};
+  const Complex direction = x * y;
+  const V rescued = is_nan(re) & is_nan(im) & (of_a | of_b | overflows);
+  return {select(rescued, direction.re * kInfinity, re), select(rescued, direction.im * kInfinity, im)};
+}
 Complex pow_of(Complex a, Complex b) {
   if (const auto product = by_products(a, b)) return *product;
   // The product of both may overflow where the power is nothing but a zero: it is taken so much smaller first.
   constexpr double kSpare = 0x1p12;
   const Pair l = log_pair(a), whole = widened(b), y{whole.re * (1 / kSpare), whole.im * (1 / kSpare)};
-  const Wide grow = (y.re * l.re - y.im * l.im) * kSpare, turn = (y.re * l.im + y.im * l.re) * kSpare;
-  const V limit = limited(grow.hi, 800);
+  Wide grow = (y.re * l.re - y.im * l.im) * kSpare, turn = (y.re * l.im + y.im * l.re) * kSpare;
+  // Of what isn't finite it is what C's product of exponent and logarithm has for an exponential.
+  const V special = !(finite(a) & finite(b)), zeros = from(b.re, 0);
+  const auto exponent = a.re.code->rarely(special, {b.re, b.im, zeros}, [&] {
+    const Complex any = product_as_in_c(b, finished_log(l, a)), z = with_large_real(any);
+    return std::vector<V>{z.re, z.im, select(blurred(any), from(z.re, 1), zeros)};
+  });
+  const Complex power{exponent[0], exponent[1]};
+  auto given = [&](V part, Wide made) { return select(special, widen(select(finite(power), part, 0)), made); };
+  grow = given(power.re, grow), turn = given(power.im, turn);
+  const V limit = limited(grow.hi, kFar);
   const Exponential e =
-      exponential(grow.is_double() ? Wide{limit, {}} : Wide{limit, select(abs(grow.hi) > 800, 0, grow.lo)});
+      exponential(grow.is_double() ? Wide{limit, {}} : Wide{limit, select(abs(grow.hi) > kFar, 0, grow.lo)});
   const SinCos at = turned_by(turn);
-  const Complex both{select(finite(a), b.re, kNan), b.im};
-  const Complex value = times_power((e.minus_one + 1.0) * Pair{at.cos, at.sin}, e.n, both);
+  Complex value = times_power((e.minus_one + 1.0) * Pair{at.cos, at.sin}, e.n, power);
+  value.im = select(special & (power.im == 0), power.im, value.im);
+  value.im = select((exponent[2] > 0) & is_infinite(value.re), from(value.im, kNan), value.im);
   const V zero = (a.re == 0) & (a.im == 0), none = (b.re == 0) & (b.im == 0), vanishes = b.re > 0;
   const V pole = select(b.re < 0, from(a.re, kInfinity), kNan);
   const V of_zero = select(none, from(a.re, 1), select(vanishes, from(a.re, 0), pole));
@@ -326,7 +359,7 @@ struct Waves {
 Waves waves(Complex z) {  // of what has no infinite real part
   const V x = select(finite(z), z.re, 0), y = select(finite(z), z.im, 0);
   Waves w;
-  const Wide size = widen(limited(abs(x), 800));
+  const Wide size = widen(limited(abs(x), kFar));
   w.sinh = sinh_over(size, w.n);
   w.cosh = cosh_over(size, w.n);
   w.sinh = select(sign_bit(x), -w.sinh, w.sinh);
@@ -345,8 +378,9 @@ Complex cosh_of(Complex any) {
   const Complex z = with_large_real(any);
   const Waves w = waves(z);
   const Complex value = times_power({w.cosh * w.at.cos, w.sinh * w.at.sin}, w.n, z);
-  // On the imaginary axis it is real, whatever the angle.
-  const V im = select((z.re == 0) & is_infinite(z.im), 0, value.im);
+  // On the axes it is real, whatever the angle or the size.
+  const V beside = select((z.re == 0) & !is_finite(z.im), 0, value.im);
+  const V im = select((z.im == 0) & is_nan(z.re), z.im, beside);
   return {value.re, unknown_where_blurred(im, value.re, any)};
 }
 Complex tanh_of(Complex z) {
@@ -377,7 +411,7 @@ Complex sinc(Complex z) {
   const Pair turn{widen(x) * pi, widen(y) * pi};
   V n;
   const Wide size = abs(turn.im),
-             far_size{limited(size.hi, 800), size.is_double() ? V{} : select(size.hi > 800, 0, size.lo)};
+             far_size{limited(size.hi, kFar), size.is_double() ? V{} : select(size.hi > kFar, 0, size.lo)};
   const Wide c = cosh_over(far_size, n), s0 = sinh_over(far_size, n), s = select(turn.im.hi < 0, -s0, s0);
   const V whole = round_even(convert(x, LaneType::f64)), rest = convert(x, LaneType::f64) - whole;
   const Wide angle = wide_of(pi, rest) * pi;
@@ -388,104 +422,17 @@ Complex sinc(Complex z) {
       sin_cos(pi, {bits(quarter + 0x1.8p52), {reduced.hi, reduced.is_double() ? reduced.hi : reduced.lo}});
   const Wide sine = select(odd, -at.sin, at.sin), cosine = select(odd, -at.cos, at.cos);
   const Pair top{sine * c, cosine * s};
-  const Wide norm = square_sum(turn);
-  const Pair quotient{(top.re * turn.re + top.im * turn.im) / norm, (top.im * turn.re - top.re * turn.im) / norm};
-  const Complex value = times_power(quotient, n, z);
+  // The divisor's square may overflow where the quotient doesn't: it is made so much smaller first.
+  constexpr double kBits = 600;
+  const V large = larger(abs(turn.re).hi, abs(turn.im).hi) > 0x1p500;
+  const Wide less = wide_of(pi, select(large, from(n, 0x1p-600), 1));
+  const Pair near{turn.re * less, turn.im * less};
+  const Wide norm = square_sum(near);
+  const Pair quotient{(top.re * near.re + top.im * near.im) / norm, (top.im * near.re - top.re * near.im) / norm};
+  const Complex value = times_power(quotient, select(large, n - kBits, n), z);
   const V zero = (abs(z.re) < 0x1p-60) & (abs(z.im) < 0x1p-60);
   return {select(zero, 1, value.re), select(zero, 0, value.im)};
 }
-
-// --- inverse functions
-
-// asin(x + iy) for x, y >= 0, by the distances from 1 and -1 (Hull, Fairgrieve and Tang's formulas).
-struct Arcs {
-  Wide sine_re, cosine_re, im;
-};
-Arcs arcs(Wide x, Wide y) {
-  const Wide one = constant(x, 1), yy = y * y;
-  const Wide p = x + one, m = one - x;
-  const Wide r = sqrt(p * p + yy), s = sqrt(m * m + yy), a = (r + s) * 0.5;
-  const V inside = m.hi >= 0;
-  const Wide tiny = constant(x, 0x1p-1000);
-  auto over = [&](Wide d) { return yy / (d + tiny); };
-  const Wide left = over(r + p);
-  const Wide a_less_one = (left + select(inside, over(s + abs(m)), s + abs(m))) * 0.5;
-  const Wide a_less_x = (left + y * 0.0 + select(inside, s + abs(m), over(s + abs(m)))) * 0.5;
-  const Wide root = sqrt((a + x) * a_less_x);
-  const V none = (x.hi == 0) & (root.hi == 0);
-  return {atan2_positive(x, select(none, one, root)), atan2_positive(root, select(none, one, x)),
-          log1p(a_less_one + sqrt(a_less_one * (a + 1.0)))};
-}
-// Of a large operand: asin z = asin(x / |z|) + i log(2 |z|).
-Arcs far_arcs(Complex z) {
-  const Scaled s = scaled(z);
-  const Wide x = abs(s.z.re), y = abs(s.z.im);
-  const V none = (x.hi == 0) & (y.hi == 0);
-  const Wide size = log(square_sum(s.z)) * 0.5;
-  return {atan2_positive(x, select(none, constant(x, 1), y)), atan2_positive(y, select(none, constant(x, 1), x)),
-          size + (wide_of(size, s.n) + 1.0) * constant(size, dd::kLn2)};
-}
-// Of operands so large an infinite one is the largest: only the size that it has, which is infinite, is left to say.
-Complex brought_in(Complex z) { return seen_from_afar(z, z.re.type == LaneType::f32 ? 0x1p120 : 0x1p1000); }
-Arcs arcs_of(Complex z) {
-  const double limit = z.re.type == LaneType::f32 ? 0x1p100 : 0x1p200;
-  const V far = (abs(z.re) > limit) | (abs(z.im) > limit);
-  const Pair w = widened({select(far, 1, abs(z.re)), select(far, 1, abs(z.im))});
-  const Arcs near = arcs(w.re, w.im), out = far_arcs(z);
-  return {select(far, out.sine_re, near.sine_re), select(far, out.cosine_re, near.cosine_re),
-          select(far, out.im, near.im)};
-}
-V tiny_operand(Complex z) { return (abs(z.re) < 0x1p-60) & (abs(z.im) < 0x1p-60); }
-Complex kept_where_tiny(Complex z, Complex value) {
-  return {select(tiny_operand(z), z.re, value.re), select(tiny_operand(z), z.im, value.im)};
-}
-Complex asin_of(Complex any) {
-  const Complex z = brought_in(any);
-  const Arcs a = arcs_of(z);
-  const Complex value = narrowed({a.sine_re, a.im}, z);
-  const V re = angle_of_any(value.re, any), im = size_of(value.im, any);
-  return kept_where_tiny(z, {copysign(re, z.re), copysign(im, z.im)});
-}
-// The angle in [0, pi], and the size, each without the sign.
-Complex cosine_arc(Complex any) {
-  const Complex z = brought_in(any);
-  const Arcs a = arcs_of(z);
-  const Wide angle = select(sign_bit(z.re), constant(a.im, dd::kPi) - a.cosine_re, a.cosine_re);
-  const Complex value = narrowed({angle, a.im}, z);
-  return {angle_of_any(value.re, any), size_of(select(tiny_operand(z), abs(z.im), value.im), any)};
-}
-Complex acos_of(Complex z) {
-  const Complex arc = cosine_arc(z);
-  return {arc.re, select(sign_bit(z.im), arc.im, -arc.im)};
-}
-Complex asinh_of(Complex z) { return turned_back(asin_of(turned(z))); }
-Complex acosh_of(Complex z) {
-  const Complex arc = cosine_arc(z);
-  return {arc.im, copysign(arc.re, z.im)};
-}
-Complex atanh_of(Complex z) {
-  const double limit = z.re.type == LaneType::f32 ? 0x1p100 : 0x1p200;
-  const V far = (abs(z.re) > limit) | (abs(z.im) > limit);
-  const Pair w = widened({select(far, 1, abs(z.re)), select(far, 1, abs(z.im))});
-  const Wide one = constant(w.re, 1), less = one - w.re, yy = w.im * w.im;
-  const Wide norm = less * less + yy;
-  const V pole = norm.hi == 0;
-  // At one, where only the distance from it counts, its square may vanish.
-  const V beside = (less.hi == 0) & (w.im.hi < 0x1p-100) & (w.im.hi > 0);
-  const Wide steep = (constant(one, dd::kLn2) - log(select(beside, w.im, one))) * 0.5;
-  const Wide re = select(beside, steep, log1p(w.re * 4.0 / select(pole, one, norm)) * 0.25);
-  const Wide down = less * (w.re + 1.0) - yy;
-  const Wide im = angle_of(w.im * 2.0, select(pole, one, down), w.im.hi) * 0.5;
-  Complex value = narrowed({re, im}, z);
-  // Far out: 1 / z, beside a quarter turn.
-  const Complex inverse = reciprocal(z);
-  const V quarter = narrow(constant(re, dd::kHalfPi), z.re.type);
-  value.im = select(beside, quarter * 0.5, value.im);
-  value.re = select(far, select(any_infinite(z), 0, abs(inverse.re)), select(pole & !beside, kInfinity, value.re));
-  value.im = select(far, select(is_nan(z.im), from(quarter, kNan), quarter), value.im);
-  return kept_where_tiny(z, {copysign(value.re, z.re), copysign(value.im, z.im)});
-}
-Complex atan_of(Complex z) { return turned_back(atanh_of(turned(z))); }
 
 // The operand with the greater real part, and what the other adds: log(1 + e^gap), which may cancel the former.
 Complex logaddexp(Complex a, Complex b) {
@@ -502,9 +449,20 @@ Complex logaddexp(Complex a, Complex b) {
   const Wide re = size * at.cos * power, im = size * at.sin * power;
   const Wide sum_re = y.re + log1p(re * 2.0 + re * re + im * im) * 0.5;
   const Wide sum_im = y.im + angle_of(im, re + 1.0, im.hi);
-  const V nan = from(a.re, kNan), alone = finite(high) & !(is_nan(low.re) | is_nan(low.im));
   const Complex both{narrow(sum_re, a.re.type), narrow(sum_im, a.re.type)};
-  return {select(far, select(alone, high.re, nan), both.re), select(far, select(alone, high.im, nan), both.im)};
+  // Infinitely far below, the lesser adds nothing, whatever its angle; of two that are infinite the sum has an angle.
+  auto of_infinite = [&] {
+    const V nan = from(a.re, kNan), alike = high.re == low.re;
+    const V alone = (low.re - high.re == -kInfinity) | (alike & (high.re == -kInfinity));
+    const Complex sum = log_of(exp_of(low) + exp_of(high));
+    const V none = any_nan(low) | any_nan(high), summed = alike & (high.re == kInfinity);
+    auto part = [&](V of_one, V of_sum) {
+      return select(none, nan, select(alone, of_one, select(summed, of_sum, nan)));
+    };
+    return std::vector<V>{part(high.re, sum.re), part(select(alike, low.im, high.im), sum.im)};
+  };
+  const auto parts = code.rarely(!usable, {select(far, high.re, both.re), select(far, high.im, both.im)}, of_infinite);
+  return {parts[0], parts[1]};
 }
 
 }  // namespace
@@ -544,13 +502,8 @@ void add_complex(Spellings& t) {
   add("sinh", spell_complex<sinh_of>);
   add("cosh", spell_complex<cosh_of>);
   add("tanh", spell_complex<tanh_of>);
-  add("asin", spell_complex<asin_of>);
-  add("acos", spell_complex<acos_of>);
-  add("atan", spell_complex<atan_of>);
-  add("asinh", spell_complex<asinh_of>);
-  add("acosh", spell_complex<acosh_of>);
-  add("atanh", spell_complex<atanh_of>);
   add("sinc", spell_complex<sinc>);
+  add_complex_arcs(t);
 }
 
 }  // namespace lenz::native

@@ -344,14 +344,16 @@ void backward_rows(RowSink& t) {
                                                                             row));
   Row of_sigmoid = loosely(row);
   of_sigmoid.flow.in_storage = "always";
+  // Of complex numbers: rsub multiplies what it takes away by one, and the parts of an infinite one meet 0.
   t.row("sigmoid_backward(Tensor grad_output, Tensor output) -> Tensor",
         meaning(LENZ_PROMOTED("%grad_output", "%output") R"(
-    if is_complex(%x) { return aten.mul(%g, aten.conj_physical(aten.mul(%x, aten.rsub(%x, 1)))) }
+    if is_complex(%x) { return aten.mul(%g, aten.conj_physical(aten.mul(%x, aten.add(aten.neg(%x), 1)))) }
     return aten.mul(aten.mul(%g, aten.rsub(%x, 1)), %x))",
                 of_sigmoid));
   t.row("tanh_backward(Tensor grad_output, Tensor output) -> Tensor",
-        widely(LENZ_PROMOTED("%grad_output",
-                             "%output") "return aten.mul(%g, aten.conj_physical(aten.rsub(aten.mul(%x, %x), 1)))",
+        widely(LENZ_PROMOTED("%grad_output", "%output") R"(
+    if is_complex(%x) { return aten.mul(%g, aten.conj_physical(aten.add(aten.neg(aten.mul(%x, %x)), 1))) }
+    return aten.mul(%g, aten.rsub(aten.mul(%x, %x), 1)))",
                row));
 
   row = {.variants = {false, "grad_input", "grad_input", OutRule::same_dtype},

@@ -355,11 +355,14 @@ void composed(RowSink& t) {
   " } "                                                                                                     \
   "%p = aten.softmax(%w, -1) "                                                                              \
   "if given($attn_mask) or $is_causal { "                                                                   \
-  "  %p = aten.where(aten.eq(aten.amax(%w, [-1], true), -inf), 0.0, %p) "                                   \
+  "  if is_open(size(%keys, -2)) or size(%keys, -2) > 0 { "                                                 \
+  "    %p = aten.where(aten.eq(aten.amax(%w, [-1], true), -inf), 0.0, %p) "                                 \
+  "  } "                                                                                                    \
   "} "
-// A mask of bools says what is seen. The kernel below adds it all the same, as zeros and ones.
-#define LENZ_MASKED                                                                                 \
-  "if dtype(%attn_mask) == bool { %w = aten.masked_fill(%w, aten.logical_not(%attn_mask), -inf) } " \
+// A mask of bools says what is seen; eager adds -inf to what isn't, so that a score that is NaN stays. The kernel below
+// adds the mask itself, as zeros and ones.
+#define LENZ_MASKED                                                                       \
+  "if dtype(%attn_mask) == bool { %w = aten.where(%attn_mask, %w, aten.add(%w, -inf)) } " \
   "else { %w = aten.add(%w, %attn_mask) }"
 #define LENZ_ADDED "%w = aten.add(%w, %attn_mask)"
 // Several queries may share keys and values.
