@@ -17,6 +17,7 @@ bool is_dim_param(const Param& param) {
 
 std::optional<size_t> rank_for_dims(const Graph& graph, const OpDef& op, std::span<const Arg> args,
                                     ValueId first_result) {
+  if (!op.infer) return std::nullopt;  // what an extern counts in, and what a negative number tells it, it alone knows
   const Type* type = nullptr;
   if (op.dims_of_result) {
     type = &graph.type(first_result);

@@ -31,6 +31,18 @@ TEST(LoweredRuns, AnErrorNamesTheNodeThatItComesFrom) {
   EXPECT_THAT(run.text, testing::HasSubstr("index 7 is out of range"));
 }
 
+// Term by term in f32 it would be hundreds of last places off.
+TEST(LoweredRuns, ARunningSumIsAsNearAsOneInDoubles) {
+  constexpr int64_t kTerms = 100'000;
+  auto graph = parse_graph("graph @g(%x: f32[100000]) {\n  %y = aten.cumsum(%x, 0)\n  return %y\n}\n", op_table());
+  Tensor x(Dtype::f32, {kTerms});
+  for (int64_t i = 0; i < kTerms; ++i) x.put(i, ScalarValue(static_cast<double>(0.1F)));
+  const loops::InputValue inputs[] = {x};
+  loops::Results run = loops::interpret(lower_graph(*graph), inputs);
+  ASSERT_EQ(run.ending, loops::Ending::finished) << run.text;
+  EXPECT_EQ(run.outputs[0].tensor.at(kTerms - 1).real(), static_cast<float>(kTerms * static_cast<double>(0.1F)));
+}
+
 TEST(LoweredRuns, AFailedAssertionNamesItsNode) {
   auto graph = parse_graph(R"(graph @g(%p: bool[], %t: token) {
     %said = lenz.assert(%t, %p, "it must hold")

@@ -85,8 +85,94 @@ def _of_each_bag(kernel):
     return mended
 
 
+def _broadcast_to_the_mask(kernel):
+    """As many as there are in what both are broadcast to, at most; torch counts those of the first alone."""
+
+    @functools.wraps(kernel)
+    def mended(fake_mode, func, given, mask):
+        with fake_mode:
+            given, mask = torch.broadcast_tensors(given, mask)
+        return kernel(fake_mode, func, given, mask)
+
+    return mended
+
+
+def _rows_lie_first(kernel):
+    """What differs lies row by row, wherever the dim is; torch takes a dim that is counted from the end for none."""
+
+    @functools.wraps(kernel)
+    def mended(fake_mode, func, given, *args, **kwargs):
+        named = {**dict(zip([a.name for a in func._schema.arguments[1:]], args)), **kwargs}
+        dim = named.get("dim")
+        if func is _ATEN.unique_consecutive.default and dim == 0 and given.dim() == 1:
+            dim = named["dim"] = None  # eager goes the way of all elements then, if 0 is how the dim is called
+        if dim is not None:
+            named["dim"] = dim = dim % max(given.dim(), 1)
+        values, *rest = kernel(fake_mode, func, given, **named)
+        if dim:
+            lies = values.movedim(dim, 0)
+            values = lies.new_empty(lies.shape).movedim(0, dim)
+        return values, *rest
+
+    return mended
+
+
+def _ends_apart(dims, apart):
+    """As C++'s std::partition leaves them: it swaps from both ends."""
+    kept, first, last = list(dims), 0, len(dims)
+    while True:
+        while first < last and kept[first] not in apart:
+            first += 1
+        last -= 1
+        while first < last and kept[last] in apart:
+            last -= 1
+        if first >= last:
+            return kept[:first]
+        kept[first], kept[last] = kept[last], kept[first]
+        first += 1
+
+
+def _frequencies_lie_last(kernel):
+    """Fourier transforms lay the dims that they go over innermost, in an order that strides tell, the others around them."""
+
+    @functools.wraps(kernel)
+    def mended(fake_mode, func, given, dim, normalization, how):
+        if not dim:
+            with fake_mode:
+                return kernel(given, dim, normalization, how)
+        made, dims = given, list(dim)
+        sizes, dtype = list(given.shape), given.dtype
+        outermost = lambda a, b: (made.stride(a) < made.stride(b)) - (made.stride(a) > made.stride(b))
+        strides = functools.cmp_to_key(outermost)
+        if func is _ATEN._fft_r2c.default:
+            dims[:-1] = sorted(dims[:-1], key=strides)
+            dtype = torch._prims_common.corresponding_complex_dtype(dtype)
+            if how:
+                sizes[dims[-1]] = sizes[dims[-1]] // 2 + 1
+        elif func is _ATEN._fft_c2c.default:
+            dims.sort(key=strides)
+        else:
+            if dims[1:]:  # of all dims but the last one first
+                made = mended(fake_mode, _ATEN._fft_c2c.default, given, dims[:-1], normalization, False)
+                dims = dims[-1:]
+            sizes[dims[0]] = how
+            dtype = torch._prims_common.corresponding_real_dtype(dtype)
+        order = sorted(_ends_apart(range(given.dim()), dims), key=strides) + dims
+        with fake_mode:
+            laid = given.new_empty([sizes[d] for d in order], dtype=dtype)
+            return laid.permute([order.index(d) for d in range(given.dim())])
+
+    return mended
+
+
+def _rows_of_integers(kernel):
+    return _indices_are_integers(_rows_lie_first(kernel))
+
+
 _MENDED = {_ATEN.index.Tensor: _own_sizes_stay_within, _ATEN._unique2.default: _indices_are_integers,
-           _ATEN.unique_dim.default: _indices_are_integers, _ATEN.unique_consecutive.default: _indices_are_integers,
+           _ATEN.unique_dim.default: _rows_of_integers, _ATEN.unique_consecutive.default: _rows_of_integers,
+           _ATEN._fft_r2c.default: _frequencies_lie_last, _ATEN._fft_c2c.default: _frequencies_lie_last,
+           _ATEN._fft_c2r.default: _frequencies_lie_last, _ATEN.masked_select.default: _broadcast_to_the_mask,
            _ATEN.bincount.default: _counts_are_integers, _ATEN._embedding_bag.default: _of_each_bag,
            _ATEN._embedding_bag_forward_only.default: _of_each_bag}
 
