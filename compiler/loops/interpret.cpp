@@ -161,9 +161,7 @@ class Interpreter {
     }
   }
 
-  void run(const Bind& bind) {
-    symbols_.take_made(bind.symbol, memory_.scalar(bind.from).integer(), &bind);
-  }
+  void run(const Bind& bind) { symbols_.take_made(bind.symbol, memory_.scalar(bind.from).integer(), &bind); }
 
   void run(const Check& check) {
     std::optional<bool> holds;
