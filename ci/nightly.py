@@ -185,6 +185,12 @@ def the_stages(options):
         "whole modules of PyTorch's own tests, exported, through every path, judged by eager and the reference",
         on_failure=None,
     )
+    yield Stage(
+        "models of libraries",
+        [".venv/bin/python", "oracle/library_models.py", "build/lenz"],
+        "thirty models of transformers, timm and torchvision, other ones each night, some with gradients, judged likewise",
+        on_failure=None,
+    )
 
 
 def main():

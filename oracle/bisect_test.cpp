@@ -438,7 +438,7 @@ const BrokenRow kBrokenRows[] = {
        %b = aten.exp(%bad)
        return %b
      })"},  // duplicates overwrite
-    {"aten.cumsum", "accumulates(dtype(%out))", "i32", R"(graph @g(%x: f32[6]) {
+    {"aten.cumsum", "dtype(%out) == f32, f64", "dtype(%out) == f32, i32", R"(graph @g(%x: f32[6]) {
        %a = aten.exp(%x)
        %bad = aten.cumsum(%a, 0)
        return %bad
