@@ -318,6 +318,29 @@ class Dims(ExportCase):
         for place in (3, -2, 9, -9):
             self.agrees(self.export(f, X, torch.tensor(place)), f, X, torch.tensor(place))
 
+    def test_counts_that_are_the_same(self):
+        """torch remembers what it made of a mask, or asserts that two of them have as many places."""
+        def experts(x, e, gate):
+            out = torch.zeros_like(x)
+            for i in range(2):
+                mine = e == i
+                out[mine] += x[mine].sin() * gate[mine].unsqueeze(-1)
+            return out
+
+        x, m = torch.randn(6, 3), torch.tensor([1, 0, 1, 0, 0, 1], dtype=torch.bool)
+        e, gate = torch.tensor([0, 1, 1, 0, 2, 1]), torch.randn(6)
+        self.agrees(self.export(experts, x, e, gate), experts, x, e, gate)
+        for f in (
+            lambda x, m: x[m] + x[m].sin(),
+            lambda x, m: x[m.clone()] * x[m] - x[~~m],
+            lambda x, m: m.nonzero() + m.nonzero(),
+            lambda x, m: x[:, 0][m] * torch.masked_select(x[:, 1], m),
+            lambda x, m: torch.cond(x.sum() > 0, lambda x, m: (x[m] + x[m].sin()).sum(), lambda x, m: x.sum(), (x, m)),
+        ):
+            made = self.export(f, x, m)
+            self.assertRegex(made.text, r"where .*u\d+ == u\d+")
+            self.agrees(made, f, x, m)
+
     def test_a_size_that_only_a_number_fixes(self):
         def f(x):
             y = x[None]

@@ -39,15 +39,22 @@ class Symbols:
         self._expression = expression
         self._own_names = set()
         self.read = set()  # names of numbers that are read from tensors, of the graph at hand
+        self.equal = []  # facts about sizes that its run alone knows: which of them it asserts to be the same
 
     def name(self, symbol):
         if symbol not in self._names:
-            unbacked = bool(free_unbacked_symbols(symbol))
-            letter = "u" if unbacked else "s"
-            free = (f"{letter}{i}" for i in itertools.count())
-            taken = {*self._names.values(), *spelling.DTYPES.values()}  # u8
-            self._names[symbol] = next(name for name in free if name not in taken)
+            self._names[symbol] = self._free("u" if free_unbacked_symbols(symbol) else "s")
         return self._names[symbol]
+
+    def _free(self, letter):
+        taken = {*self._names.values(), *spelling.DTYPES.values()}  # u8
+        return next(name for name in (f"{letter}{i}" for i in itertools.count()) if name not in taken)
+
+    def again(self, symbol):
+        """A second name, of a size that two calls make alike: torch remembers what the first of them made of a mask."""
+        fresh = self._names[sympy.Dummy(integer=True)] = self._free("u")
+        self.equal.append(f"{fresh} == {self.name(symbol)}")
+        return fresh
 
     def dim(self, x):
         """A size as text; raises Unspeakable."""
@@ -154,11 +161,19 @@ class Symbols:
         if low or high:
             yield f"{name} in {low or -1 << 63}..{high}"
 
+    def state_equal(self, a, b):
+        """An assertion that torch took for granted from there on (`x[m] + y[m]`), though it calls them by two names."""
+        if not free_unbacked_symbols(a) or not free_unbacked_symbols(b):
+            return
+        a, b = self.dim(a), self.dim(b)
+        if a != b:
+            self.equal.append(f"{a} == {b}")
+
     def facts(self):
         """What is known of the inputs' sizes: ranges, divisibility, the guards that the capture took."""
         if self.shape_env is None:
             return []
-        facts = []
+        facts = list(self.equal)
         for symbol, name in self._names.items():
             if symbol in self.shape_env.var_to_range and name[0] == "s":
                 low, high = self._range(symbol)

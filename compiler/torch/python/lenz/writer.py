@@ -5,9 +5,11 @@ that say less than they do."""
 
 import contextlib
 import operator
+import re
 
 import torch
 from torch._subclasses.fake_tensor import DataDependentOutputException
+from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols
 from torch.utils._pytree import tree_flatten, tree_leaves, tree_map
 
 from . import autocast, command, open_sizes, spelling, stand_ins
@@ -219,6 +221,8 @@ class GraphWriter:
             return result
         if is_condition(node):
             asserted = all(u.target is _ATEN._assert_scalar.default for u in node.users)
+            if asserted and node.users and node.target is operator.eq:
+                self.symbols.state_equal(*self.metas(node.args))
             stated = (asserted and self.conditions.always_holds(node)) or not node.users or all(map(is_condition, node.users))
             return None if stated else self.conditions.value(node, env)
         value = node.meta.get("val")
@@ -428,6 +432,9 @@ class GraphWriter:
         annotated = [self.makes_symbols(value) or not known for value in metas]
         with self.symbols.as_read() if known else contextlib.nullcontext():
             targets = [(n, self.symbols.type(value) if told else None) for n, value, told in zip(names, metas, annotated)]
+        if one and not annotated[0] and (size := self.made_again(node)) is not None:
+            text, own = self.symbols.type(meta), self.symbols.name(size)
+            targets = [(names[0], re.sub(rf"\b{own}\b", self.symbols.again(size), text))]
         for returned, name in zip(schema.returns, names):
             for parameter, value in operands:
                 aliases = parameter.alias_info, returned.alias_info
@@ -451,6 +458,19 @@ class GraphWriter:
         self.made |= new
         self.symbols.read |= new if isinstance(value, torch.SymInt) else settled
         return bool(new)
+
+    @staticmethod
+    def made_again(node):
+        """The size that the run tells, of a call whose result has the one that another call of the same mask had."""
+        value = node.meta.get("val")
+        if torch.Tag.dynamic_output_shape not in node.target.tags or not isinstance(value, torch.Tensor):
+            return None
+        metas = [m for m in tree_leaves(GraphWriter.metas((node.args, node.kwargs))) if isinstance(m, torch.Tensor)]
+        if node.target is _ATEN.index.Tensor and not any(m.dtype in (torch.bool, torch.uint8) for m in metas[1:]):
+            return None
+        known = set().union(*(free_unbacked_symbols(tuple(m.shape)) for m in metas))
+        told = set(free_unbacked_symbols(tuple(value.shape))) - known
+        return told.pop() if len(told) == 1 else None
 
     # --- regions and control flow ---
 
@@ -502,12 +522,12 @@ class GraphWriter:
             env[placeholder] = name
             metas.append((name, value))
         writer.made |= self.made
-        outside, self.symbols.read = self.symbols.read, set()
+        outside, self.symbols.read, self.symbols.equal = (self.symbols.read, self.symbols.equal), set(), []
         results = writer.write_nodes(inner, env)
         for name, value in metas:
             inputs.append(f"{name}: {self.symbols.type(value)}" + (" mut" if name in writer.written else ""))
         self.module.graphs.append(writer.text(inputs, results, metas))
-        self.symbols.read = outside
+        self.symbols.read, self.symbols.equal = outside
         return spelling.graph_name(writer.name)
 
     def control(self, node, call):
@@ -547,7 +567,7 @@ class GraphWriter:
 
     def text(self, inputs, results, metas, facts=None):
         if facts is None:
-            own = set(self.symbols.read)
+            own = self.symbols.read | set(re.findall(r"\w+", " ".join(self.symbols.equal)))
             for _, value in metas:
                 if isinstance(value, torch.Tensor):
                     own |= {self.symbols.dim(d) for d in (*value.shape, *value.stride())}
