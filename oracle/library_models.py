@@ -25,12 +25,13 @@ import time
 import traceback
 import warnings
 
+from module_values import FINE, NOT_COVERED, OUR_FAULT, WRONG, open_sizes
 from small_configs import model_of as small_transformer
 from small_configs import names as transformers_names
 
 HERE = pathlib.Path(__file__).resolve().parent
 REQUIREMENTS = HERE / "library_requirements.txt"
-FINE, OUR_FAULT, UNFIT, NOT_COVERED, WRONG = 0, 1, 5, 6, 7
+UNFIT = 5
 WAYS = ("forward", "dynamic", "halves", "gradient")
 LIBRARIES = ("transformers", "timm", "torchvision")
 SMALL_IMAGE = 64
@@ -103,27 +104,9 @@ def model_of(torch, library, name):
     raise raised
 
 
-def open_sizes(torch, model, args, kwargs):
+def open_dims(name, value):
     """The batch, and of tokens how many there are."""
-    import inspect
-
-    auto, tokens = torch.export.Dim.AUTO, ("input_ids", "attention_mask", "decoder_input_ids")
-
-    def of(value, name):
-        if isinstance(value, torch.Tensor):
-            return {0: auto, 1: auto} if name in tokens else {0: auto}
-        return None
-
-    bound = inspect.signature(model.forward).bind(*args, **kwargs)
-    made = {}
-    for name, value in bound.arguments.items():
-        if isinstance(value, tuple):
-            made[name] = tuple(of(v, name) for v in value)
-        elif isinstance(value, dict):
-            made[name] = {key: of(v, key) for key, v in value.items()}
-        else:
-            made[name] = of(value, name)
-    return made
+    return (0, 1) if name in ("input_ids", "attention_mask", "decoder_input_ids") else (0,) if value.dim() else ()
 
 
 def with_gradients(torch, model):
@@ -162,7 +145,7 @@ def export(torch, lenz, library, name, way, path):
         if way == "gradient":
             made = lenz.export_fx(traced, given, path, sources=False)
         else:
-            sizes = open_sizes(torch, model, args, kwargs) if way == "dynamic" else None
+            sizes = open_sizes(torch, model, args, kwargs, open_dims) if way == "dynamic" else None
             with torch.no_grad():
                 made = lenz.export(model, args, path, kwargs=kwargs, dynamic=sizes, sources=False)
         made.save_inputs(path.with_suffix(".inputs.npz"))
@@ -229,6 +212,8 @@ def main():
     draw = random.Random(options.seed)
     models = [(library, name) for library in options.library for name in known(library)]
     if options.only:
+        if unknown := set(options.only) - {name for _, name in models}:
+            parser.error(f"no library of {', '.join(options.library)} has a model {', '.join(sorted(unknown))}")
         models = [m for m in models if m[1] in options.only]
     else:  # as many of each library, until one has no more
         draw.shuffle(models)
@@ -238,7 +223,7 @@ def main():
             turns[library] += 1
         models = sorted(models, key=of.get)[: options.count]
     print(f"seed {options.seed}: {len(models)} models", flush=True)
-    ends, reasons = collections.Counter(), collections.Counter()
+    ends = collections.Counter()
     with tempfile.TemporaryDirectory() as scratch:
         folder = options.keep or pathlib.Path(scratch)
         folder.mkdir(parents=True, exist_ok=True)
@@ -251,8 +236,6 @@ def main():
                 code, said = OUR_FAULT if refused[1] else None, refused[0]
             else:
                 code, said = judged(lenz_binary, path, options.seconds)
-            if code is None:
-                reasons[said] += 1
             ends[code] += 1
             word = {FINE: "agrees", NOT_COVERED: "weak or not covered", WRONG: "WRONG", None: ""}.get(code, "FAILS")
             shown = said if code not in (FINE, NOT_COVERED) else said.split(";")[-1].strip() if code else ""

@@ -46,15 +46,16 @@ def module_of(torch, entry, sample, dtype, training):
     return module.train(training)
 
 
-def open_sizes(torch, module, args, kwargs):
-    """As torch.export wants them: each size of each argument may be another one, if the module allows it."""
+def open_sizes(torch, module, args, kwargs, dims_of=lambda name, value: range(value.dim())):
+    """As torch.export wants them: each of these sizes of each argument may be another one, if the module allows it."""
     auto = torch.export.Dim.AUTO
 
-    def of(value):
-        return dict.fromkeys(range(value.dim()), auto) if isinstance(value, torch.Tensor) else None
+    def of(path, value):
+        name = next(key.key for key in reversed(path) if isinstance(key, torch.utils._pytree.MappingKey))
+        return dict.fromkeys(dims_of(name, value), auto) if isinstance(value, torch.Tensor) else None
 
-    bound = inspect.signature(module.forward).bind(*args, **kwargs).arguments
-    return {name: torch.utils._pytree.tree_map(of, value) for name, value in bound.items()}
+    bound = dict(inspect.signature(module.forward).bind(*args, **kwargs).arguments)
+    return torch.utils._pytree.tree_map_with_path(of, bound)
 
 
 def exported(options, folder):
