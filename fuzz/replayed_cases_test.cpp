@@ -563,5 +563,15 @@ graph @fuzzed(%c0: f64[4] init uniform(-2.0, 2.0, seed=1)) {
 )");
 }
 
+// One divided by a complex product that overflows is NaN, in eager too.
+TEST(ReplayedCases, ComplexPowersThatOverflowOnTheWay) {
+  expect_to_hold(R"(# fuzz: values=special seed=1055560624 target=generic
+graph @fuzzed(%x0: c64[1, 255, 1] init uniform(0.125, 4.0, seed=24195)) {
+  %0 = aten.pow(%x0, -2)
+  return %0
+}
+)");
+}
+
 }  // namespace
 }  // namespace lenz::fuzz

@@ -1,9 +1,12 @@
 #include "compiler/graph/rebuild.h"
 
 #include <algorithm>
+#include <functional>
+#include <optional>
 #include <unordered_map>
 
 #include "compiler/graph/renumber.h"
+#include "compiler/graph/symbol_makers.h"
 #include "compiler/graph/text.h"
 
 namespace lenz {
@@ -17,14 +20,15 @@ std::unique_ptr<Graph> without_nodes(const Graph& graph) {
   return copy;
 }
 
-// A size that only the run knew is a number where a rule says so of these sizes: nothing repeated is nothing.
-void note_decided(const Graph& copy, const Type& said, const Type& made,
-                  std::unordered_map<const SymNode*, Dim>& decided) {
+// A size that only the run knew is a number where the rule of its maker says so of these sizes: nothing repeated is
+// nothing. What others say by it they may say otherwise here, of other arguments: it is what it was.
+void note_decided(const Graph& copy, const std::function<bool(const SymNode*)>& is_made, const Type& said,
+                  const Type& made, std::unordered_map<const SymNode*, Dim>& decided) {
   if (!said.is_tensor() || !made.is_tensor() || said.rank() != made.rank()) return;
   for (size_t d = 0; d < said.rank(); ++d) {
     const Dim open = said.sizes()[d], now = made.sizes()[d];
     if (!open.is_constant() && kind_of(open) == SymKind::symbol && copy.assumptions.mentions_open(open) &&
-        !copy.assumptions.mentions_open(now))
+        !copy.assumptions.mentions_open(now) && is_made(open.node()))
       decided.emplace(open.node(), now);
   }
 }
@@ -50,6 +54,7 @@ void fill(Graph& copy, const Graph& graph, const Rebuild& how, NodeId* refused =
       return value == decided.end() ? std::nullopt : std::optional(value->second);
     });
   };
+  std::optional<SymbolMakers> makers;  // of the graph
   const auto renumbered_here = [&](const Arg& a) {
     const Arg made = renumbered(context, a, ids);
     return decided.empty() ? made : with_dims(context, made, here);
@@ -80,9 +85,13 @@ void fill(Graph& copy, const Graph& graph, const Rebuild& how, NodeId* refused =
       annotated.push_back(decided.empty() ? &type : with_dims(context, type, here));
     }
     NodeId id = copy.insert(kNone, *node.op, args, node.origin, annotated);
+    const auto is_made = [&](const SymNode* s) {
+      if (!makers) makers.emplace(graph);
+      return makers->makes(at, s);
+    };
     for (uint16_t i = 0; i < node.result_count; ++i) {
       ValueId made = copy.node(id).result(i);
-      note_decided(copy, *annotated[i], copy.type(made), decided);
+      note_decided(copy, is_made, graph.type(node.result(i)), copy.type(made), decided);
       becomes(i, how.result ? how.result(copy, made) : made);
     }
   });

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "compiler/graph/equal.h"
 #include "compiler/graph/text.h"
 #include "compiler/graph/verify.h"
 #include "compiler/ops/op_table.h"
@@ -66,6 +67,21 @@ TEST(Specialised, SizesOfTheRunThatAreNumbersThere) {
   EXPECT_TRUE(verify(*none).empty()) << to_string(verify(*none)[0]);
   EXPECT_EQ(to_string(none->type(none->outputs()[0].value())), "f32[0, 3]");
   EXPECT_EQ(print(*none).find("u0"), std::string::npos) << print(*none);
+}
+
+// A size that only the run knows is as open as it was where another node, of other arguments, has a number instead.
+TEST(Rebuilt, SizesOfTheRunThatAreSaidNoMore) {
+  auto graph = parse_graph(
+      "graph @g(%x: i32[3]) {\n"
+      "  %a: i64[u0, 1] strides [1, u0] = aten.nonzero(%x)\n  %n = aten.sym_size(%a, 0)\n"
+      "  %z = aten.new_zeros(%x, [%n])\n  return %a, %z\n}\n",
+      op_table());
+  auto made = rebuilt(*graph, {.argument = [](const Arg& a, const ParamType&) {
+    return a.kind == ArgKind::integer && a.dim().is(0) ? Arg::of_dim(1) : a;
+  }});
+  ASSERT_NE(made, nullptr);
+  EXPECT_EQ(to_string(made->type(made->outputs()[1].value())), "i32[1]");
+  EXPECT_TRUE(structurally_equal(*made, *parse_graph(print(*made), op_table()))) << print(*made);
 }
 
 // A sub-graph's s0 is what it is called with.

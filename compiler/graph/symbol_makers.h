@@ -14,6 +14,10 @@ class SymbolMakers {
  public:
   explicit SymbolMakers(const Graph& graph);
   bool empty() const { return makers_.empty(); }
+  bool makes(NodeId node, const SymNode* symbol) const {
+    const auto at = makers_.find(symbol);
+    return at != makers_.end() && at->second == node;
+  }
 
   // Calls visit(NodeId) for the makers of the symbols that a node's arguments and results say, itself perhaps among
   // them; a maker may come several times.

@@ -171,6 +171,19 @@ double moved_by_signs(const ScalarRow& row, Dtype compute, std::span<const Uncer
   return moved;
 }
 
+// Compilers take powers of small whole exponents for products: of how many factors. Nothing if they don't.
+std::optional<double> factors_of(double exponent) {
+  constexpr double kMostFactors = 31;
+  const double factors = std::fabs(exponent);
+  if (!(factors >= 2 && factors <= kMostFactors) || exponent != std::trunc(exponent)) return std::nullopt;
+  return factors;
+}
+
+// Whether what such a power of a negative exponent, of this size, is one divided by may be an infinity on the way.
+bool divides_by_infinity(double exponent, double size, Dtype in) {
+  return exponent < 0 && factors_of(exponent) && size * largest_finite(in) < 2;
+}
+
 // Functions of a complex number are made of steps that cancel where they are steep (near a pole): as if the operand
 // were off by a last place.
 // A power is the exponential of b log a, which is off by places of its own, however small the power is.
@@ -178,7 +191,10 @@ double steepness(const ScalarRow& row, Dtype result, std::span<const ElementsIn>
   const double last = std::ldexp(1.0, 1 - info(to_real(result)).mantissa_bits);
   if (row.error.rule == ErrorRule::power && operands[0].kind == ScalarKind::complex) {
     constexpr double kPlaces = 4;  // of a logarithm and of a product; eager's come to 2.3
-    const std::complex<double> exponent = operands[1].at(i).complex() * std::log(operands[0].at(i).complex());
+    const std::complex<double> by = operands[1].at(i).complex();
+    // Of which complex numbers have many, and one divided by them is NaN.
+    if (by.imag() == 0 && divides_by_infinity(by.real(), size, to_real(result))) return kUnbounded;
+    const std::complex<double> exponent = by * std::log(operands[0].at(i).complex());
     const double error = size * std::expm1(kPlaces * last * std::abs(exponent));
     return std::isnan(error) ? 0 : error;  // of zero's logarithm
   }
@@ -189,18 +205,16 @@ double steepness(const ScalarRow& row, Dtype result, std::span<const ElementsIn>
   return std::isnan(error) ? 0 : error;  // of zero by an infinite slope
 }
 
-// Compilers take powers of small whole exponents for products, of as many factors: what these round beyond the place
-// that any power may be off by.
+// What the products round beyond the place that any power may be off by.
 double lost_in_products(const ScalarRow& row, Dtype compute, std::span<const Uncertain> operands, double size) {
-  constexpr double kMostFactors = 31;
   if (row.error.rule != ErrorRule::power || !is_floating(compute) || operands[1].error > 0) return 0;
   const ScalarValue& by = operands[1].value;
   const double exponent = by.kind() == ScalarKind::integer ? static_cast<double>(by.integer()) : by.real();
-  const double factors = std::fabs(exponent);
-  if (!(factors >= 2 && factors <= kMostFactors) || exponent != std::trunc(exponent)) return 0;
+  const auto factors = factors_of(exponent);
+  if (!factors) return 0;
   const Dtype in = is_reduced_float(compute) ? Dtype::f32 : compute;
-  if (exponent < 0 && size * largest_finite(in) < 2) return size;  // what is divided by may be an infinity
-  const double roundings = factors - 1 + (exponent < 0);
+  if (divides_by_infinity(exponent, size, in)) return size;
+  const double roundings = *factors - 1 + (exponent < 0);
   return (roundings - 1) * std::ldexp(1.0, -info(in).mantissa_bits) * size;
 }
 
