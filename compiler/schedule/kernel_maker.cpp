@@ -71,6 +71,10 @@ const KernelMaker::Local& KernelMaker::local_for(BufferId id, const DimVec& inde
   if (tile_) told.assign(shared_.end() - group_.tiles.joined, shared_.end());
   for (size_t d = 0; d < index.size(); ++d) {
     if (always_at(id, d, index[d]) || std::ranges::find(point_, index[d]) != point_.end()) continue;
+    if (group_.tiles.abreast && !at->second.row && index[d] == shared_[*group_.tiles.rows]) {
+      at->second.row = d;
+      continue;
+    }
     if (auto axis = std::ranges::find(told, index[d]); axis != told.end()) {
       told.erase(axis);
       at->second.tiled.push_back(d);
@@ -79,6 +83,7 @@ const KernelMaker::Local& KernelMaker::local_for(BufferId id, const DimVec& inde
     made.type.sizes.push_back(b.type.sizes[d]);
     at->second.dims.push_back(d);
   }
+  if (at->second.row) made.type.sizes.push_back(rows_->extent.is_constant() ? rows_->extent : group_.tiles.row_size);
   // The tile's points are neighbours: lanes go along them, or along what lies beside them in squares.
   if (!at->second.tiled.empty()) made.type.sizes.push_back(tile_->extent);
   if (tile_)  // its extent may depend on the point: the largest one is room enough
@@ -93,6 +98,7 @@ const KernelMaker::Local& KernelMaker::local_for(BufferId id, const DimVec& inde
 DimVec KernelMaker::local_index(const Local& local, const DimVec& index) const {
   DimVec made;
   for (size_t d : local.dims) made.push_back(index[d]);
+  if (local.row) made.push_back(rows_->symbol);
   if (!local.tiled.empty()) made.push_back(tile_->symbol);
   return made;
 }

@@ -34,6 +34,7 @@ class KernelMaker {
     BufferId buffer;
     std::vector<size_t> dims;   // of the buffer that it stands for, as it has them
     std::vector<size_t> tiled;  // and those that the tile's points tell, which are its last dim
+    std::optional<size_t> row;  // and the one that rows abreast tell, which is the one before that
   };
 
   loops::Nest merged(size_t phase);
@@ -50,6 +51,8 @@ class KernelMaker {
   bool may_scan_in_lanes(const loops::Nest& nest, const loops::Axis& axis) const;
   static int64_t widest(const loops::Nest& nest, const loops::Axis& axis);
   void add_lanes(loops::Nest& nest) const;
+  bool put_abreast(loops::Nest& nest, const loops::Axis& lanes) const;
+  uint32_t all_abreast() const;
 
   loops::Program& program_;
   const Target& target_;

@@ -3,6 +3,7 @@
 
 #include "compiler/loops/index_algebra.h"
 #include "compiler/loops/verify.h"
+#include "compiler/schedule/abreast.h"
 #include "compiler/schedule/addresses.h"
 #include "compiler/schedule/kernel_maker.h"
 #include "compiler/schedule/symbols.h"
@@ -45,7 +46,14 @@ void KernelMaker::tile() {
   if (t.size == 0) return;
   // The innermost ones first: that moves none before them.
   tile_ = cut_as_one(axes_.size() - 1, t.joined, t.size);
-  if (t.rows) rows_ = cut_as_one(*t.rows, t.rows_joined, t.row_size);
+  if (!t.rows) return;
+  const size_t before = axes_.size();
+  rows_ = cut_as_one(*t.rows, t.rows_joined, t.row_size);
+  // What those that go abreast share stays where it is until all of them have been there.
+  if (t.abreast && axes_.size() == before) {
+    const auto rows = axes_.begin() + static_cast<ptrdiff_t>(*t.rows);
+    std::rotate(rows, rows + 1, axes_.end());
+  }
 }
 
 // So many of the kernel's axes, which are those of the group still, in tiles as if they were one.
@@ -194,7 +202,8 @@ void KernelMaker::add_lanes(Nest& nest) const {
   Axis& axis = nest.axes[*best];
   axis.lanes = target_.lanes(widest(nest, axis));
   auto too_few = [&](const Axis& a) { return a.extent.is_constant() && a.extent.constant() < axis.lanes; };
-  if (rows_ && !too_few(*rows_) && !too_few(*tile_)) {  // as many rows as lanes: squares, turned in registers
+  if (rows_ && !group_.tiles.abreast && !too_few(*rows_) &&
+      !too_few(*tile_)) {  // as many rows as lanes: squares, turned in registers
     for (Axis& a : nest.axes)
       if (&a != &axis && (a.symbol == rows_->symbol || a.symbol == tile_->symbol)) a.unroll = axis.lanes;
     return;
@@ -212,7 +221,8 @@ void KernelMaker::add_lanes(Nest& nest) const {
   const bool wide = columns && cost_of_column(nest) <= kFewOfColumn && !in_steps(program_, nest, axis);
   // Numbers that are drawn come four to a block of 32-bit words, and whole vectors of blocks cost as much as parts.
   const uint32_t plain = facts.draws ? std::max(2U, 4 * target_.lanes(4) / axis.lanes) : 2;
-  const uint32_t unrolled = !reduces ? plain : wide ? target_.registers() / 2 : 4;
+  const uint32_t all = wide ? target_.registers() / 2 : 4;
+  const uint32_t unrolled = !reduces ? plain : put_abreast(nest, axis) ? all_abreast() : all;
   const size_t body = nest.body.size() * static_cast<size_t>(std::max<int64_t>(1, loops::few_inner_points(nest)));
   // Of an axis whose end is open no more than its tile has: less than a turn would go vector by vector.
   const auto most_points = program_.assumptions.known().range(axis.extent).high;
@@ -221,6 +231,22 @@ void KernelMaker::add_lanes(Nest& nest) const {
     return axis.extent.is_constant() || !most_points || int64_t{turns} * axis.lanes <= *most_points;
   };
   while (axis.unroll < unrolled && body * axis.unroll * 2 <= kMostUnrolled && fits(axis.unroll * 2)) axis.unroll *= 2;
+}
+
+// Several rows go along several others together, each of one with each of the other, with sums of its own.
+bool KernelMaker::put_abreast(Nest& nest, const Axis& lanes) const {
+  if (!group_.tiles.abreast || !may_go_abreast(nest, lanes)) return false;
+  const auto rows = std::ranges::find(nest.axes, rows_->symbol, &Axis::symbol);
+  if (rows == nest.axes.end()) return false;
+  rows->unroll = static_cast<uint32_t>(group_.tiles.row_size);
+  const auto others = std::ranges::find(nest.axes, tile_->symbol, &Axis::symbol);
+  if (others != nest.axes.end()) others->unroll = kOthersAbreast;
+  return true;
+}
+
+// So many vectors of each of these rows that their sums stay in registers.
+uint32_t KernelMaker::all_abreast() const {
+  return std::max<uint32_t>(1, target_.registers() / 2 / kOthersAbreast / static_cast<uint32_t>(group_.tiles.row_size));
 }
 
 }  // namespace lenz::schedule

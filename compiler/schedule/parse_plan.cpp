@@ -68,8 +68,9 @@ class PlanParser {
       word("of");
       group.tiles.row_size = positive("rows of a tile", kLargestTile);
       if (eat("joined")) group.tiles.rows_joined = positive("how many axes are joined", UINT32_MAX);
+      group.tiles.abreast = eat("abreast");
     }
-    expect(TokenKind::l_brace, "`order`, `tile`, `joined`, `rows` or `{`");
+    expect(TokenKind::l_brace, "`order`, `tile`, `joined`, `rows`, `abreast` or `{`");
     while (eat("phase")) group.phases.push_back(phase());
     const Token end = expect(TokenKind::r_brace, "`phase` or `}`");
     for (const Phase& p : group.phases) group.nests.insert(group.nests.end(), p.nests.begin(), p.nests.end());

@@ -40,6 +40,7 @@ std::string text_of(const Tiles& t) {
   if (t.joined != 1) out += " joined " + std::to_string(t.joined);
   if (t.rows) out += " rows " + std::to_string(*t.rows) + " of " + std::to_string(t.row_size);
   if (t.rows_joined != 1) out += " joined " + std::to_string(t.rows_joined);
+  if (t.abreast) out += " abreast";
   return out;
 }
 

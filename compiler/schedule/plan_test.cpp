@@ -37,6 +37,8 @@ constexpr std::string_view kNorm =
     "return %z }";
 constexpr std::string_view kTurned =
     "graph @g(%x: f32[200, 300], %y: f32[300, 200]) { %t = aten.t(%y) %z = aten.add(%x, %t) return %z }";
+constexpr std::string_view kDistances =
+    "graph @g(%x: f32[40, 100], %y: f32[90, 100]) { %d = aten.cdist(%x, %y) return %d }";
 constexpr std::string_view kTwo =
     "graph @g(%x: f32[64, 8]) { %a = aten.cumsum(%x, 0) %b = aten.cumsum(%a, 1) %c = aten.sin(%b) return %a, %b, %c }";
 
@@ -72,6 +74,8 @@ TEST(Plan, WhatIsPrintedParses) {
 
 TEST(Plan, SaysHowAxesAreCut) {
   EXPECT_THAT(print(prepared(kTurned).plan, prepared(kTurned).program), HasSubstr("shared 2 tile 256 rows 0 of 64 {"));
+  EXPECT_THAT(print(prepared(kDistances).plan, prepared(kDistances).program),
+              HasSubstr("shared 2 tile 64 rows 0 of 4 abreast {"));
   EXPECT_THAT(print(prepared(kNorm).plan, prepared(kNorm).program), HasSubstr("kernel shared 1 {"));
 }
 
@@ -140,6 +144,9 @@ TEST(Plan, WhatWouldComputeSomethingElseIsRefused) {
   EXPECT_THAT(why(kTurned, "kernel shared 2 tile 64 rows 1 of 64 { phase 0 }"), HasSubstr("squares"));
   EXPECT_THAT(why(kTurned, "kernel shared 2 tile 64 rows 0 of 64 joined 2 { phase 0 }"), HasSubstr("more axes"));
   EXPECT_THAT(why(kTurned, "kernel shared 2 tile 64 joined 2 rows 0 of 64 { phase 0 }"), HasSubstr("squares"));
+  EXPECT_THAT(why(kTurned, "kernel shared 2 tile 64 rows 0 of 64 abreast { phase 0 }"), HasSubstr("no more than 16"));
+  EXPECT_THAT(why(kTurned, "kernel shared 2 tile 64 rows 0 of 4 joined 2 abreast { phase 0 }"),
+              HasSubstr("one axis each"));
   EXPECT_THAT(why(kTurned, "kernel shared 2 rows 0 of 64 { phase 0 }"), HasSubstr("nothing is cut"));
   EXPECT_THAT(why(kTurned, "kernel shared 2 tile 64 rows 0 of 1 { phase 0 }"), HasSubstr("2 to"));
   EXPECT_THAT(why(kTurned, "kernel shared 0 tile 8 { phase 0 }"), HasSubstr("no shared axis"));

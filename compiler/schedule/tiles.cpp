@@ -6,6 +6,7 @@
 #include <set>
 
 #include "compiler/loops/index_algebra.h"
+#include "compiler/schedule/abreast.h"
 #include "compiler/schedule/addresses.h"
 #include "compiler/schedule/collapse.h"
 #include "compiler/schedule/fuse.h"
@@ -77,10 +78,18 @@ class TileChooser {
     for (uint32_t number : group_.nests) {
       const Nest& nest = nest_of(number);
       members_.push_back({&nest, reordered(nest, made.order)});
+      nests_.push_back(&nest);
     }
     if (group_.shared == 0) return made;
     const bool bare = is_bare();
-    if (!bare && !in_columns()) return made;
+    if (!bare && !in_columns()) {
+      made.rows = axis_abreast(program_, nests_, made.order, group_.shared, target_);
+      if (!made.rows) return made;
+      made.abreast = true;
+      made.row_size = target_.grained(kRowsAbreast);
+      made.size = target_.grained(rows_that_stay());
+      return made;
+    }
     const auto innermost = static_cast<uint32_t>(group_.shared - 1);
     if (!bare) made.joined = columns_as_one(innermost);
     made.size = target_.grained(bare ? kTile : columns_of_tile(extent_of(innermost, made.joined)));
@@ -109,6 +118,23 @@ class TileChooser {
   };
 
   const Nest& nest_of(uint32_t number) const { return std::get<Nest>(block_.nodes[number].is); }
+
+  // So many rows, of the axis that the others go along, that a core's cache keeps them until those come by again.
+  int64_t rows_that_stay() const {
+    constexpr double kRowsKept = 128 << 10;  // bytes
+    constexpr int64_t kMost = 64;
+    double most = 1;
+    for (const Member& m : members_) {
+      if (m.axes.size() == group_.shared) continue;
+      double bytes = 4;
+      for (size_t k = group_.shared; k < m.axes.size(); ++k)
+        bytes *=
+            m.axes[k].extent.is_constant() ? static_cast<double>(m.axes[k].extent.constant()) : kRowsKept / kMost / 4;
+      most = std::max(most, bytes);
+    }
+    const auto rows = static_cast<uint64_t>(std::max(1.0, kRowsKept / most));
+    return std::clamp<int64_t>(static_cast<int64_t>(std::bit_floor(rows)), target_.lanes(4), kMost);
+  }
 
   bool is_bare() const {
     return std::ranges::all_of(members_, [&](const Member& m) { return m.axes.size() == group_.shared; });
@@ -355,6 +381,7 @@ class TileChooser {
   const Group& group_;
   const Target& target_;
   std::vector<Member> members_;  // in the order of the group's nests
+  std::vector<const Nest*> nests_;
 };
 
 }  // namespace
@@ -481,6 +508,9 @@ std::string why_not_cut(const Program& program, const loops::Block& block, const
   if (group.shared == 0) return "there is no shared axis to be cut";
   if (t.size < 2 || t.size > kLargestTile) return "a tile has 2 to " + std::to_string(kLargestTile) + " points";
   if (t.joined < 1 || t.joined > group.shared) return "more axes are joined than are shared";
+  if (t.abreast && (!t.rows || t.joined != 1 || t.rows_joined != 1)) return "rows go abreast along one axis each";
+  if (t.abreast && t.row_size > kMostAbreast)
+    return "no more than " + std::to_string(kMostAbreast) + " rows go abreast: each has registers of its own";
   if (t.rows && int64_t{*t.rows} + t.joined >= group.shared) return "squares are of one other shared axis";
   if (t.rows_joined < 1 || (t.rows_joined > 1 && (!t.rows || t.rows_joined > *t.rows + 1)))
     return "more axes are joined than are shared";
@@ -490,7 +520,7 @@ std::string why_not_cut(const Program& program, const loops::Block& block, const
     const auto& nest = std::get<Nest>(block.nodes[number].is);
     const std::vector<Axis> axes = reordered(nest, t.order);
     const bool bare = axes.size() == group.shared;
-    if (t.rows && (!bare || group.phases.size() != 1))
+    if (t.rows && !t.abreast && (!bare || group.phases.size() != 1))
       return "axes are turned where they are all there is, in one phase";
     if (t.joined > 1 && places_of_shared(axes, group.shared).back() + 1 != group.shared)
       return "other axes of nest " + std::to_string(number) + " stand between those that are joined";
@@ -498,9 +528,10 @@ std::string why_not_cut(const Program& program, const loops::Block& block, const
     for (size_t n = 1; n < t.joined; ++n) one = one && collapsible(program, nest, axes, group.shared - 1 - n);
     for (size_t n = 1; n < t.rows_joined; ++n) one = one && collapsible(program, nest, axes, *t.rows - n);
     if (!one) return "the joined axes are not one in all memory of nest " + std::to_string(number);
-    const Dim cut = axes[places_of_shared(axes, group.shared).back()].symbol;
+    const std::vector<size_t> shared = places_of_shared(axes, group.shared);
     for (const Axis& a : axes)
-      if (mentions(a.extent, cut))
+      if (mentions(a.extent, axes[shared.back()].symbol) ||
+          (t.abreast && mentions(a.extent, axes[shared[*t.rows]].symbol)))
         return "how far nest " + std::to_string(number) + " goes hangs on the axis that is cut";
   }
   return {};

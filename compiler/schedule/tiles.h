@@ -24,6 +24,7 @@ struct Tiles {
                                  // contiguous along one axis here and along the other one there
   int64_t row_size = 0;          // so many of its points lie inside; 0: it is not cut
   uint32_t rows_joined = 1;      // so many axes, of which `rows` is the innermost, are cut as if they were one
+  bool abreast = false;          // points of `rows` go along what all of them read together (abreast.h)
   friend bool operator==(const Tiles&, const Tiles&) = default;
 };
 

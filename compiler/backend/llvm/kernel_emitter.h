@@ -216,6 +216,12 @@ class KernelEmitter {
   // Squares of as many rows as lanes (squares.cpp). Where a count is given, of its first so many rows, and of the lanes
   // of the frame's mask; null: of all.
   void squares(const Frame& frame);
+  void find_rows();
+  size_t copies_inside() const;
+  uint32_t copies_at_once() const;
+  void abreast(std::vector<Frame>& rows, size_t depth, const Axes& inner);
+  std::vector<State> each_across_lanes(const loops::Instr& instr, std::vector<State> states);
+  void points_abreast(std::vector<Frame>& rows, const Axes& inner);
   void square(std::vector<Frame>& frames);
   void edge_square(const Frame& first, llvm::Value* count);
   bool crosses(loops::BufferId id, const DimVec& index, const Frame& f);
@@ -360,6 +366,7 @@ class KernelEmitter {
   const loops::Nest* nest_ = nullptr;
   const loops::Axis* lane_axis_ = nullptr;
   const loops::Axis* row_axis_ = nullptr;  // of squares, if the nest runs in squares
+  Axes abreast_;                           // points of these go along their rows together
   int lanes_ = 1;
   mutable std::optional<AlongLanes> along_lanes_;
   std::optional<loops::IndexSpace> points_;

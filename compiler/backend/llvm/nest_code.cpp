@@ -36,12 +36,7 @@ void KernelEmitter::begin(const Nest& n) {
   find_late_rounded();
   find_fitting();
   find_even_and_odd();
-  row_axis_ = nullptr;
-  const bool lanes_outside = lane_axis_ && lane_axis_->kind == AxisKind::parallel;
-  if (lanes_outside && lanes_ > 1 && std::ranges::none_of(n.body, combines) &&
-      std::ranges::all_of(n.axes, [](const Axis& a) { return a.kind == AxisKind::parallel; }))
-    for (const Axis& a : n.axes)
-      if (&a != lane_axis_ && a.unroll == lane_axis_->lanes) row_axis_ = &a;
+  find_rows();
 }
 
 // A tile's extent hangs on which one it is: there are as many points as it has at most.
@@ -70,6 +65,7 @@ void KernelEmitter::nest(const Nest& n, const DimCode& outside) {
   }
   const bool lanes_outside = lane_axis_ && lane_axis_->kind == AxisKind::parallel;
   std::erase(outer, row_axis_);
+  for (const Axis* a : abreast_) std::erase(outer, a);
   nested(outer, 0, frame, [&](Frame& at) {
     if (row_axis_) {
       squares(at);
@@ -78,7 +74,7 @@ void KernelEmitter::nest(const Nest& n, const DimCode& outside) {
       in_lanes(at, [&](std::vector<Frame>& frames) { points(frames, inner); });
     } else {
       std::vector<Frame> one{at};
-      points(one, inner);
+      abreast(one, 0, inner);
     }
   });
 }
@@ -135,7 +131,7 @@ uint32_t KernelEmitter::copies_of_a_stream() const {
   constexpr int64_t kLong = 1 << 13;
   constexpr ptrdiff_t kFewRows = 2;
   const uint32_t all = lane_axis_->unroll;
-  if (lane_axis_->kind != AxisKind::reduction) return all;
+  if (lane_axis_->kind != AxisKind::reduction || !abreast_.empty()) return all;
   // Of open sizes: parts of a row, which have a most. Of the kernel as it is, not of what it is within one tile: what
   // is added up in which order hangs on sizes alone.
   const std::optional<int64_t> most = range_of_whole(*lane_axis_).high;
@@ -147,8 +143,7 @@ uint32_t KernelEmitter::copies_of_a_stream() const {
   const auto loads = [](const Instr& i) { return i.kind == InstrKind::load; };
   if (!std::ranges::all_of(nest_->body, in_any_order) || std::ranges::count_if(nest_->body, loads) > kFewRows)
     return all;
-  const auto by_twos = [&](const Instr& i) { return loads(i) && wide_->loads_pairs(dtype_of(i.buffer)); };
-  const uint32_t together = may_be_even_and_odd_ || std::ranges::any_of(nest_->body, by_twos) ? 2 : 1;
+  const uint32_t together = copies_at_once();
   return all % together == 0 ? together : all;
 }
 
@@ -416,10 +411,7 @@ void KernelEmitter::points(std::vector<Frame>& frames, const Axes& inner) {
     late(frames, true);
     return;
   }
-  auto vectors = [&] { return static_cast<size_t>((lane_axis_->extent.constant() + lanes_ - 1) / lanes_); };
-  const size_t copies = !lanes_inside   ? frames.size()
-                        : turns_whole() ? lane_axis_->unroll
-                                        : std::max<size_t>(1, vectors());
+  const size_t copies = lanes_inside ? copies_inside() : frames.size();
   const std::vector<Accumulator> all = accumulators(copies);
   auto body = [&](std::vector<Frame>& at) {
     for (Frame& f : at) recall(f, true);
@@ -462,6 +454,12 @@ void KernelEmitter::points(std::vector<Frame>& frames, const Axes& inner) {
     finish_reduce(a.at, frames[0], across_lanes(instr, std::move(total)), false);
   }
   late(frames, false);
+}
+
+// Of each state that lanes inside combine: as many as are unrolled, or as a row has vectors.
+size_t KernelEmitter::copies_inside() const {
+  if (turns_whole()) return lane_axis_->unroll;
+  return std::max<size_t>(1, static_cast<size_t>((lane_axis_->extent.constant() + lanes_ - 1) / lanes_));
 }
 
 void KernelEmitter::walk(const Axes& axes, size_t depth, std::vector<Frame>& frames, const Body& body) {

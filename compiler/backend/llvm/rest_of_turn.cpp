@@ -32,6 +32,14 @@ void KernelEmitter::rest_at_once(llvm::Value* rest, const std::function<void(uin
   while (sure < all) up_to((sure / quarter + 1) * quarter);
 }
 
+// Copies that are neighbours and may be loaded, or computed, as one.
+uint32_t KernelEmitter::copies_at_once() const {
+  const auto by_twos = [&](const loops::Instr& i) {
+    return i.kind == loops::InstrKind::load && wide_->loads_pairs(dtype_of(i.buffer));
+  };
+  return may_be_even_and_odd_ || std::ranges::any_of(nest_->body, by_twos) ? 2 : 1;
+}
+
 // All copies of a reduction. Of an open number of points, those after the first one have something only where there
 // were enough for a turn.
 State KernelEmitter::copies_as_one(const Accumulator& a, size_t copies, Frame& f) {
