@@ -287,13 +287,15 @@ std::unique_ptr<Graph> without_needless(const Graph& graph, const Cond& fact) {
 namespace {
 struct StandIn {
   double number;
-  bool rises = false;  // along every dim: whoever takes an element from another one tells it from a fill
+  bool adds_up = false;  // along every dim, so that it rises or falls: who takes an element from another one, or the
+                         // last of the greatest, tells it from a fill
 };
 // What stands where a node raised: whoever hangs on what it gives tells these apart. What is no number, among floats: a
 // definition that does not ask what eager asks may give that, and 0 times it is not 0.
 constexpr StandIn kStandIns[] = {{0},
                                  {1},
                                  {1, true},
+                                 {-1, true},
                                  {100},
                                  {-3},
                                  {std::numeric_limits<double>::infinity()},
@@ -346,7 +348,7 @@ std::unique_ptr<Graph> with_stand_in(const Graph& graph, NodeId raises, const St
                         real ? Arg::of_real(held) : Arg::of_int(static_cast<int64_t>(held))};
     const Keyword as[] = {{"dtype", Arg::of_dtype(type.dtype)}, {"device", Arg::of_device(type.device)}};
     ValueId fill = call(*other, there, kFill, args, copy.origin, as);
-    for (size_t d = 0; stand_in.rises && dtypes::numbers.has(type.dtype) && d < type.rank(); ++d) {
+    for (size_t d = 0; stand_in.adds_up && dtypes::numbers.has(type.dtype) && d < type.rank(); ++d) {
       const Arg along[] = {Arg::of_value(fill), Arg::of_int(static_cast<int64_t>(d))};
       fill = call(*other, there, "aten.cumsum", along, copy.origin, std::span(as).first(1));  // op name: what rises
     }

@@ -75,6 +75,10 @@ TEST(Needless, NoResultHangsOnTheValue) {
       "  %m = aten.amax(%rows, [0], true)\n  %r = aten.sub(%rows, %m)\n  return %r\n}\n";
   EXPECT_EQ(ends("  %two = aten.expand(%i, [2])\n  %rows = aten.index_select(%x, 0, %two)\n" + less_the_greatest),
             std::pair(Ending::raised, true));
+  // Of equal elements, and of those that rise, the last is the greatest.
+  EXPECT_EQ(ends("  %two = aten.expand(%i, [2])\n  %rows = aten.index_select(%x, 0, %two)\n"
+                 "  %v, %r = aten.cummax(%rows, 0)\n  return %r\n}\n"),
+            std::pair(Ending::raised, true));
 }
 
 // What is written to memory of the graph's own is nothing that a caller sees; to an input's it is.

@@ -1,5 +1,7 @@
 #include "compiler/loops/points.h"
 
+#include <algorithm>
+
 namespace lenz::loops {
 
 namespace {
@@ -24,8 +26,15 @@ double points(const Program& program, const SymValues& sizes) {
     all += points_of(node, sizes);
     const auto* kernel = std::get_if<Kernel>(&node.is);
     if (!kernel) return;
-    const double again = points_of(kernel->axes, sizes) - 1;  // besides the one that is counted when it is met
-    for_each_node(*kernel->body, [&](const Node& inside) { all += again * points_of(inside, sizes); });
+    // How far a tile goes hangs on which one it is: the first is a whole one. Each of its points was counted when the
+    // nest was met, where that is a number.
+    const SymValues first = [&](const SymNode* s) -> std::optional<int64_t> {
+      const bool own = std::ranges::any_of(kernel->axes, [&](const Axis& a) { return a.symbol.node() == s; });
+      return own ? std::optional<int64_t>(0) : sizes(s);
+    };
+    const double times = points_of(kernel->axes, sizes);
+    for_each_node(*kernel->body,
+                  [&](const Node& inside) { all += times * points_of(inside, first) - points_of(inside, sizes); });
   });
   return all;
 }

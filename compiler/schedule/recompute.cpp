@@ -27,6 +27,7 @@ namespace {
 constexpr double kCheap = 2;       // simple operations that are no more than a load and a store
 constexpr double kFew = 4;         // that are less than both, where memory is far: of elements of 4 bytes
 constexpr double kLoad = 0.5;      // that a reader need not make then
+constexpr double kSimple = 16;     // that one core does while others would be told of them
 constexpr size_t kMostBody = 128;  // instructions of a nest: beyond, registers run out and compilation takes long
 constexpr size_t kMostReaders = 8;
 
@@ -265,8 +266,15 @@ class Inliner {
 
 namespace {
 
-// Nests that feed one reduction that is split, and nothing else: directly, or through others of them.
-std::unordered_set<const Nest*> feeding_splits(const Program& program, const Target& target, const Uses& uses) {
+// Whether all of its points become one number: it shares no axis with what it reads.
+bool combines_all(const Nest& nest) {
+  return !nest.axes.empty() &&
+         std::ranges::all_of(nest.axes, [](const loops::Axis& a) { return a.kind == loops::AxisKind::reduction; });
+}
+
+// Nests that feed one reduction which fusion has no axis to share with, and nothing else: directly, or through others
+// of them. Such a reduction is split, or is one core's: of more than simple operations several cores are faster.
+std::unordered_set<const Nest*> feeding_reductions(const Program& program, const Target& target, const Uses& uses) {
   std::vector<const Nest*> nests;
   for_each_node(program.body, [&](const loops::Node& node) {
     if (const auto* nest = std::get_if<Nest>(&node.is)) nests.push_back(nest);
@@ -274,8 +282,9 @@ std::unordered_set<const Nest*> feeding_splits(const Program& program, const Tar
   std::unordered_map<const Nest*, const Nest*> split;  // by what feeds it
   auto split_of = [&](const Nest& reader) -> const Nest* {
     if (auto at = split.find(&reader); at != split.end()) return at->second;
-    return chunks_of(program, reader, target) ? &reader : nullptr;
+    return combines_all(reader) || chunks_of(program, reader, target) ? &reader : nullptr;
   };
+  std::unordered_map<const Nest*, double> simple;  // operations that already went into those that are not split
   std::unordered_set<const Nest*> found;
   for (size_t i = nests.size(); i-- > 0;) {
     if (nests[i]->stores.size() != 1) continue;
@@ -283,6 +292,11 @@ std::unordered_set<const Nest*> feeding_splits(const Program& program, const Tar
     if (use.readers.empty() || use.readers.size() > kMostReaders) continue;
     const Nest* one = split_of(nest_at(use.readers[0]));
     if (!one || !std::ranges::all_of(use.readers, [&](const auto& r) { return split_of(nest_at(r)) == one; })) continue;
+    if (combines_all(*one) && !chunks_of(program, *one, target)) {
+      const double cost = facts_of(*nests[i]).cost;
+      if (simple[one] + cost > kSimple) continue;
+      simple[one] += cost;
+    }
     split[nests[i]] = one;
     found.insert(nests[i]);
   }
@@ -303,7 +317,7 @@ bool is_settled(const Uses::OfBuffer& use, const Uses::Place& from) {
 
 std::vector<BufferId> choose_recomputed(const Program& program, const Target& target) {
   Uses uses = uses_of(program);
-  const std::unordered_set<const Nest*> feeding = feeding_splits(program, target, uses);
+  const std::unordered_set<const Nest*> feeding = feeding_reductions(program, target, uses);
   std::vector<BufferId> chosen;
   Inliner tried(program, {});
   std::unordered_map<const Nest*, size_t> sizes;  // of bodies that others went into

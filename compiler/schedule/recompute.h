@@ -1,7 +1,7 @@
 // Values that are computed again where they are read, rather than stored: what only moves elements about (views,
 // broadcasts, conversions, constants), and what one nest reads, each element once, in another order than it was
-// written, or for a reduction that is split (split.h). Other chains of nests over the same points are left to fusion,
-// which shares what they compute.
+// written, or for a reduction that is split (split.h), or makes one number of all. Other chains of nests over the same
+// points are left to fusion, which shares what they compute.
 // Thread-safety: as the program's.
 #pragma once
 

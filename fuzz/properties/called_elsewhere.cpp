@@ -11,7 +11,9 @@ namespace lenz::fuzz {
 
 namespace {
 constexpr size_t kSizes = 3;
-constexpr double kMost = 1 << 26;  // points: a few open sizes multiply to more than code does in minutes
+// A few open sizes multiply to more than code does in minutes, and than a worker has room for: points, of f32; of what
+// is larger, as many fewer.
+constexpr double kMost = 1 << 26;
 
 // The same elements an element later in memory, or with gaps between them.
 enum class Laid : uint8_t { later, apart };
@@ -74,6 +76,13 @@ std::optional<Failure> otherwise_laid(Subject& subject) {
   return std::nullopt;
 }
 
+// As many times as much room as f32 takes.
+double widest(const loops::Program& program) {
+  int64_t most = 4;
+  for (const loops::Buffer& b : program.buffers) most = std::max<int64_t>(most, item_size(b.type.dtype));
+  return static_cast<double>(most) / 4;
+}
+
 // At one size after the other, and at the first again.
 std::optional<Failure> of_other_sizes(Subject& subject) {
   const bool closed = combine(subject.setting().seed, hash_bytes("called_elsewhere")) % 2 == 0;
@@ -85,8 +94,9 @@ std::optional<Failure> of_other_sizes(Subject& subject) {
   std::shared_ptr<runtime::Executable> executable;  // outlives the look at what it gave
   return failure_at_sizes(subject, "called_elsewhere", sizes, [&](oracle::Trial& trial, const oracle::Binding& at) {
     executable = executables.at(at.lookup());
-    if (loops::points(executable->program(), at.lookup()) > kMost) return RunAtSizes{};
-    return RunAtSizes{&executable->program(), trial.on_executable(*executable)};
+    const loops::Program& program = executable->program();
+    if (loops::points(program, at.lookup()) * widest(program) > kMost) return RunAtSizes{};
+    return RunAtSizes{&program, trial.on_executable(*executable)};
   });
 }
 

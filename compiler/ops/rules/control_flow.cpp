@@ -51,15 +51,16 @@ void bind_dim(Infer& in, Dim formal, Dim actual, Binding& binding, bool symbols,
 void require_assumed(Infer& in, const Graph& sub, const Binding& binding) {
   const auto said = [&](Dim d) {
     bool all = true;
-    for_each_symbol(d, [&](const SymNode* s) { all = all && binding.contains(s); });
+    if (!d.is_constant()) for_each_symbol(d, [&](const SymNode* s) { all = all && binding.contains(s); });
     return all;
   };
   const auto require = [&](const Cond& c) {
     in.require(Cond{c.rel, bound_dim(in, c.lhs, binding), bound_dim(in, c.rhs, binding)},
                sub.spelled_name() + " assumes " + to_string(c));
   };
-  for (const Cond& c : sub.assumptions.guards())
-    if (said(c.lhs) && said(c.rhs)) require(c);
+  for (const auto* of : {&sub.assumptions.guards(), &sub.assumptions.facts().conditions()})
+    for (const Cond& c : *of)
+      if (said(c.lhs) && said(c.rhs)) require(c);
   for (const auto& [symbol, actual] : binding) {
     const Range range = sub.assumptions.known().range(Dim(symbol));
     if (range.low) require(le(*range.low, Dim(symbol)));

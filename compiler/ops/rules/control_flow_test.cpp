@@ -11,8 +11,9 @@
 namespace lenz {
 namespace {
 
-std::string type_of_result(const std::string& operand, const std::string& formal, const std::string& body) {
-  const std::string branch = "(" + formal + ") {\n" + body + "\n  return %y\n}\n";
+std::string type_of_result(const std::string& operand, const std::string& formal, const std::string& body,
+                           const std::string& where = "") {
+  const std::string branch = "(" + formal + ")" + where + " {\n" + body + "\n  return %y\n}\n";
   try {
     const auto graph =
         parse_graph("graph @g(%p: bool[], " + operand + ") {\n  %r = lenz.cond(%p, @yes, @no, [%x])\n  return %r\n}\n" +
@@ -31,6 +32,17 @@ TEST(ControlFlow, SizesAreTheCallersOwn) {
   EXPECT_EQ(type_of_result("%x: f32[6, 3]", "%x: f32[2*s1, s1]", turned), "f32[3, 6] strides [1, 3]");
   EXPECT_EQ(type_of_result("%x: f32[7, 3]", "%x: f32[2*s1, s1]", turned),
             "lenz.cond: operand 0 of @yes: sizes differ (needs 6 == 7)");
+}
+
+// What a sub-graph says of its sizes its caller has to know, or to assume.
+TEST(ControlFlow, SizesAreAsTheSubGraphSays) {
+  const auto of = [](const std::string& operand, const std::string& where) {
+    return type_of_result(operand, "%x: f32[s1, s2]", "  %y = aten.transpose(%x, 0, 1)", " where " + where);
+  };
+  EXPECT_EQ(of("%x: f32[3, 5]", "s1 == s2 - 2"), "f32[5, 3] strides [1, 5]");
+  EXPECT_EQ(of("%x: f32[3, 6]", "s1 == s2 - 2"), "lenz.cond: @yes assumes s1 == s2 - 2 (needs 3 == 4)");
+  EXPECT_EQ(of("%x: f32[3, 6]", "s1 % 2 == 0"), "lenz.cond: @yes assumes s1 % 2 == 0 (needs 1 == 0)");
+  EXPECT_EQ(of("%x: f32[3, s0]", "s1 == s2 - 2"), "f32[s0, 3] strides [1, max(1, s0)]");  // and s0 is 5
 }
 
 // A layout that is declared by a name of its own is none that the caller knows, not even by a symbol of that name.
