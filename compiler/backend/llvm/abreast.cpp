@@ -31,25 +31,48 @@ void KernelEmitter::find_rows() {
 }
 
 // As many together as are unrolled, along each of these axes, then the rest, one by one.
-void KernelEmitter::abreast(std::vector<Frame>& rows, size_t depth, const Axes& inner) {
-  if (depth == abreast_.size()) return rows.size() == 1 ? points(rows, inner) : points_abreast(rows, inner);
-  const Axis& axis = *abreast_[depth];
-  const auto together = static_cast<int64_t>(axis.unroll);
-  const auto from = [&](llvm::Value* first, int64_t count) {
-    std::vector<Frame> made;
-    for (const Frame& row : rows)
-      for (int64_t r = 0; r < count; ++r) {
-        made.push_back(row);
-        made.back().dims.bind(axis.symbol, b_.CreateAdd(first, b_.getInt64(static_cast<uint64_t>(r))));
-      }
-    abreast(made, depth + 1, inner);
+void KernelEmitter::abreast(Frame& frame, const Axes& inner) {
+  std::vector<llvm::Value*> counts, wholes;
+  bool some = true, all = true;
+  for (const Axis* axis : abreast_) {
+    const auto together = static_cast<int64_t>(axis->unroll);
+    counts.push_back(frame.dims(axis->extent));
+    llvm::Value* rest = b_.CreateURem(counts.back(), b_.getInt64(axis->unroll));
+    wholes.push_back(b_.CreateSub(counts.back(), rest));
+    const bool known = axis->extent.is_constant();
+    some = some && (!known || axis->extent.constant() >= together);
+    all = all && known && axis->extent.constant() % together == 0;
+  }
+  const std::function<void(std::vector<Frame>&, size_t)> together = [&](std::vector<Frame>& rows, size_t depth) {
+    if (depth == abreast_.size()) return points_abreast(rows, inner);
+    const Axis& axis = *abreast_[depth];
+    loop(b_.getInt64(0), wholes[depth], axis.unroll, [&](llvm::Value* first) {
+      std::vector<Frame> made;
+      for (const Frame& row : rows)
+        for (uint64_t r = 0; r < axis.unroll; ++r) {
+          made.push_back(row);
+          made.back().dims.bind(axis.symbol, b_.CreateAdd(first, b_.getInt64(r)));
+        }
+      together(made, depth + 1);
+    });
   };
-  llvm::Value* count = rows[0].dims(axis.extent);
-  llvm::Value* whole = b_.CreateSub(count, b_.CreateURem(count, b_.getInt64(static_cast<uint64_t>(together))));
-  const bool known = axis.extent.is_constant();
-  if (!known || axis.extent.constant() >= together)
-    loop(b_.getInt64(0), whole, together, [&](llvm::Value* at) { from(at, together); });
-  if (!known || axis.extent.constant() % together != 0) loop(whole, count, 1, [&](llvm::Value* at) { from(at, 1); });
+  // Of the last axis only what is behind its whole part, where all others are in theirs.
+  const std::function<void(Frame&, size_t, llvm::Value*)> one_by_one = [&](Frame& at, size_t depth,
+                                                                           llvm::Value* whole) {
+    if (depth == abreast_.size()) {
+      std::vector<Frame> one{at};
+      return points(one, inner);
+    }
+    const bool last = depth + 1 == abreast_.size();
+    llvm::Value* zero = b_.getInt64(0);
+    loop(last ? b_.CreateSelect(whole, wholes[depth], zero) : zero, counts[depth], 1, [&](llvm::Value* point) {
+      at.dims.bind(abreast_[depth]->symbol, point);
+      one_by_one(at, depth + 1, last ? whole : b_.CreateAnd(whole, b_.CreateICmpSLT(point, wholes[depth])));
+    });
+  };
+  std::vector<Frame> one{frame};
+  if (some && !abreast_.empty()) together(one, 0);
+  if (!all || abreast_.empty()) one_by_one(frame, 0, b_.getInt1(some));
 }
 
 void KernelEmitter::points_abreast(std::vector<Frame>& rows, const Axes& inner) {

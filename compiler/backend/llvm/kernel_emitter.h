@@ -219,7 +219,7 @@ class KernelEmitter {
   void find_rows();
   size_t copies_inside() const;
   uint32_t copies_at_once() const;
-  void abreast(std::vector<Frame>& rows, size_t depth, const Axes& inner);
+  void abreast(Frame& frame, const Axes& inner);
   std::vector<State> each_across_lanes(const loops::Instr& instr, std::vector<State> states);
   void points_abreast(std::vector<Frame>& rows, const Axes& inner);
   void square(std::vector<Frame>& frames);

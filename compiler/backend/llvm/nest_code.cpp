@@ -73,8 +73,7 @@ void KernelEmitter::nest(const Nest& n, const DimCode& outside) {
       load_before_lanes(at);
       in_lanes(at, [&](std::vector<Frame>& frames) { points(frames, inner); });
     } else {
-      std::vector<Frame> one{at};
-      abreast(one, 0, inner);
+      abreast(at, inner);
     }
   });
 }
