@@ -287,6 +287,7 @@ class KernelEmitter {
   Columns of_columns(bool limits) const;  // limits: whoever asks sees to it that there are no more than `most`
   Dim along_lanes(Dim address, const Columns& columns) const;
   static const Window* window_of(const Columns& columns, Dim along, int64_t bits);
+  const Window* window_of(const loops::Instr& i) const;
   bool picks_from(loops::BufferId id) const;
   llvm::Value* numbers_to_pick(llvm::Value* elements);
   llvm::Value* picked(llvm::Value* from, llvm::Value* which);
