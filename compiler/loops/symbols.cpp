@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "compiler/base/sym_facts.h"
 #include "compiler/base/sym_parts.h"
 
 namespace lenz::loops {
@@ -55,6 +56,35 @@ void Symbols::unwind(size_t mark) {
   for (; order_.size() > mark; order_.pop_back()) by_[order_.back()] = nullptr;
 }
 
+namespace {
+// The value of the one open symbol that makes the dim that number. A linear dim follows from two of its values; one
+// that is not shows by the third.
+std::optional<int64_t> value_that_gives(Dim dim, int64_t number, const SymNode* open, const SymValues& known) {
+  auto at = [&](int64_t x) {
+    return evaluate(dim, [&](const SymNode* s) { return s == open ? std::optional(x) : known(s); });
+  };
+  std::optional<int64_t> zero = at(0), first = at(1);
+  if (!zero || !first || *zero == *first || (number - *zero) % (*first - *zero) != 0) return std::nullopt;
+  const int64_t x = (number - *zero) / (*first - *zero);
+  return at(x) == number ? std::optional(x) : std::nullopt;
+}
+
+// Whether a dim is a multiple of the symbol beside what hangs on others alone: of a remainder, or of what is rounded,
+// many numbers may be the symbol's.
+bool is_linear_in(Dim dim, const SymNode* symbol) {
+  for (Dim term : terms_of(dim).operands) {
+    size_t powers = 0;
+    for (Dim factor : factors_of(term))
+      if (factor == Dim(symbol))
+        ++powers;
+      else if (!factor.is_constant() && mentions(factor, symbol))
+        return false;
+    if (powers > 1) return false;
+  }
+  return true;
+}
+}  // namespace
+
 std::optional<bool> Symbols::match(Dim dim, int64_t number, const void* who) {
   const SymNode* open = nullptr;
   size_t count = 0;
@@ -66,16 +96,9 @@ std::optional<bool> Symbols::match(Dim dim, int64_t number, const void* who) {
     });
   if (count == 0) return try_value(dim) == number;
   if (count > 1) return std::nullopt;
-  // A linear dim follows from two of its values; one that is not shows by the third.
-  auto at = [&](int64_t x) {
-    return evaluate(dim, [&](const SymNode* s) { return s == open ? std::optional(x) : find(s); });
-  };
-  std::optional<int64_t> zero = at(0), first = at(1);
-  if (!zero || !first || *zero == *first || (number - *zero) % (*first - *zero) != 0) return false;
-  const int64_t x = (number - *zero) / (*first - *zero);
-  if (at(x) != number) return false;
-  bind(Dim(open), x, who);
-  return true;
+  const std::optional<int64_t> x = value_that_gives(dim, number, open, lookup());
+  if (x) bind(Dim(open), *x, who);
+  return x.has_value();
 }
 
 void Symbols::take_sizes(std::span<const Dim> sizes, std::span<const int64_t> numbers, const void* who) {
@@ -95,16 +118,32 @@ void Symbols::take_made(Dim symbol, int64_t value, const void* who) {
   follow_facts();
 }
 
+// Until no fact tells another one. What was told before is told again: a loop's next round makes other sizes.
 void Symbols::follow_facts() {
-  auto known = [&](Dim dim) {
-    return dim.is_constant() ? std::optional(dim.constant())
-                             : evaluate(dim, [&](const SymNode* s) { return is_told(s) ? std::nullopt : find(s); });
+  std::vector<const SymNode*> told;
+  const SymValues known = [&](const SymNode* s) {
+    return is_told(s) && std::ranges::find(told, s) == told.end() ? std::nullopt : find(s);
   };
-  for (const Cond& fact : assumptions_.facts().conditions()) {
-    if (fact.rel != Rel::eq) continue;
-    const std::optional<int64_t> left = known(fact.lhs), right = known(fact.rhs);
-    if (left.has_value() != right.has_value())
-      left ? match(fact.rhs, *left, &kToldByFact) : match(fact.lhs, *right, &kToldByFact);
+  auto tell = [&](Dim dim, int64_t number) {
+    std::vector<const SymNode*> open;
+    for_each_symbol(dim, [&](const SymNode* s) {
+      if (!known(s)) open.push_back(s);
+    });
+    if (open.size() != 1 || !is_linear_in(dim, open[0])) return false;
+    const std::optional<int64_t> x = value_that_gives(dim, number, open[0], known);
+    if (!x) return false;
+    bind(Dim(open[0]), *x, &kToldByFact);
+    told.push_back(open[0]);
+    return true;
+  };
+  auto value_of = [&](Dim dim) { return dim.is_constant() ? std::optional(dim.constant()) : evaluate(dim, known); };
+  for (bool more = true; more;) {
+    more = false;
+    for (const Cond& fact : assumptions_.facts().conditions()) {
+      if (fact.rel != Rel::eq) continue;
+      const std::optional<int64_t> left = value_of(fact.lhs), right = value_of(fact.rhs);
+      if (left.has_value() != right.has_value()) more = (left ? tell(fact.rhs, *left) : tell(fact.lhs, *right)) || more;
+    }
   }
 }
 
@@ -121,14 +160,16 @@ std::string Symbols::broken(const SymNode* symbol) const {
     if (!found && !dim.is_constant()) for_each_symbol(dim, [&](const SymNode* s) { found = found || s == symbol; });
     return found;
   };
+  // What is yet to be made is asked for when it is.
+  const SymValues made = [&](const SymNode* s) { return is_told(s) ? std::nullopt : find(s); };
   auto told = [&](Dim dim) {  // that it has no value is no matter of symbols then
     bool all = true;
-    if (!dim.is_constant()) for_each_symbol(dim, [&](const SymNode* s) { all = all && find(s).has_value(); });
+    if (!dim.is_constant()) for_each_symbol(dim, [&](const SymNode* s) { all = all && made(s).has_value(); });
     return all;
   };
   auto require = [&](const Cond& cond, const char* what) {
     if (!why.empty() || (!concerns(cond.lhs) && !concerns(cond.rhs))) return;
-    const std::optional<bool> holds = evaluate(cond, lookup());
+    const std::optional<bool> holds = evaluate(cond, made);
     if (holds ? *holds : !told(cond.lhs) || !told(cond.rhs)) return;
     auto number = [&](Dim dim) {
       const std::optional<int64_t> n = try_value(dim);

@@ -347,17 +347,13 @@ KernelEmitter::Val KernelEmitter::load_for_some(const Instr& i, const Place& at,
   return {wide_->load_convert(dtype, read), true};
 }
 
-// What memory has of two frames that are neighbours there: both vectors as one.
-llvm::Type* KernelEmitter::pair_type(BufferId id) const {
-  auto* one = llvm::cast<llvm::FixedVectorType>(wide_->memory_type(dtype_of(id)));
-  return llvm::FixedVectorType::get(one->getElementType(), 2 * one->getNumElements());
-}
-
 void KernelEmitter::load_everywhere(Ssa at, std::vector<Frame>& frames) {
   const Instr& i = nest_->body[at];
   const Dtype dtype = dtype_of(i.buffer);
+  // What tables tell of places through windows has no numbers of its own there.
+  const bool by_twos = lane_axis_ && (even_and_odd_ || wide_->loads_pairs(dtype)) && !window_of(i);
   size_t f = 0;
-  for (; lane_axis_ && (even_and_odd_ || wide_->loads_pairs(dtype)) && f + 1 < frames.size(); f += 2) {
+  for (; by_twos && f + 1 < frames.size(); f += 2) {
     const Place first = place(i.buffer, i.index, frames[f]);
     if (!first.runs_on || frames[f].mask || frames[f + 1].mask) break;
     llvm::Value* both =

@@ -371,16 +371,22 @@ bool KernelEmitter::known_by_column(Ssa at) const {
   return columns != columns_.end() && columns->second.known[at] && !columns->second.again[at];
 }
 
+// Of a load, if it has one.
+const KernelEmitter::Window* KernelEmitter::window_of(const Instr& i) const {
+  const auto columns = columns_.find(nest_);
+  if (columns == columns_.end() || i.mask != kNone || !picks_from(i.buffer)) return nullptr;
+  const Dim along = along_lanes(address_of(i.buffer, i.index), columns->second);
+  return window_of(columns->second, along, item_size(dtype_of(i.buffer)) * 8);
+}
+
 // A load that has a window: one vector of neighbours, where that has them all.
 std::optional<KernelEmitter::Val> KernelEmitter::through_window(const Instr& i, Frame& f) {
-  const auto columns = columns_.find(nest_);
-  if (columns == columns_.end() || i.mask != kNone || !picks_from(i.buffer)) return std::nullopt;
-  const Dtype dtype = dtype_of(i.buffer);
-  const Dim address = address_of(i.buffer, i.index), along = along_lanes(address, columns->second);
-  const Window* w = window_of(columns->second, along, item_size(dtype) * 8);
+  const Window* w = window_of(i);
   if (!w) return std::nullopt;
+  const Dtype dtype = dtype_of(i.buffer);
   llvm::Type* type = wide_->memory_type(dtype);
-  llvm::Value *row = f.dims(address - along), *none = llvm::Constant::getNullValue(type);
+  llvm::Value* row = f.dims(address_of(i.buffer, i.index) - w->along);
+  llvm::Value* none = llvm::Constant::getNullValue(type);
   auto start = [&] { return pointer(i.buffer, b_.CreateAdd(row, recalled(w->starts, f, w->by_inner)), 0); };
   auto whole = [&] { return b_.CreateAlignedLoad(type, start(), alignment(i.buffer)); };
   auto one_vector = [&] {

@@ -46,6 +46,7 @@ const Rows kRows[] = {
     {"99 - p", 61, 100, "f32", kHalf},
     {"(p + k) % 100", 61, 100, "f32", kHalf},
     {"p", 40, 100, "f32", kData},
+    {"p", 61, 100, "bf16", kHalf},
 };
 
 TEST(Columns, GiveTheSameElements) {

@@ -95,6 +95,12 @@ bool KernelEmitter::goes_even_and_odd(const std::vector<Frame>& frames) const {
          (frames[0].whole_vectors || may_go_even_and_odd(false));
 }
 
+// What memory has of two frames that are neighbours there: both vectors as one.
+llvm::Type* KernelEmitter::pair_type(loops::BufferId id) const {
+  auto* one = llvm::cast<llvm::FixedVectorType>(wide_->memory_type(dtype_of(id)));
+  return llvm::FixedVectorType::get(one->getElementType(), 2 * one->getNumElements());
+}
+
 llvm::Value* KernelEmitter::store_even_and_odd(const Store& s, const Frame& even, const Frame& odd) {
   auto of = [&](loops::Ssa value, const Frame& f) { return as(f.values[value], true); };
   const Instr& made = nest_->body[s.value];

@@ -163,8 +163,10 @@ class KernelEmitter {
   int64_t points_of_a_turn() const;  // of the axis that runs in lanes
   bool turns_whole() const;
   bool in_one_turn() const;
+  bool rests_at_once() const;  // what is left of a turn
   llvm::Value* points_before_a_line(const Frame& frame);
   Frame lanes_at(const Frame& frame, llvm::Value* base, bool whole_vectors = true);
+  Frame perhaps_at(const Frame& frame, llvm::Value* turn, int64_t number, llvm::Value* count, bool whole_vectors);
 
   // Masks of lanes that follow one another (runs.cpp).
   std::optional<Run> run_where(const Cond& cond, const Frame& f);
@@ -293,6 +295,7 @@ class KernelEmitter {
   Columns of_columns(bool limits) const;  // limits: whoever asks sees to it that there are no more than `most`
   Dim along_lanes(Dim address, const Columns& columns) const;
   static const Window* window_of(const Columns& columns, Dim along, int64_t bits);
+  const Window* window_of(const loops::Instr& i) const;
   bool picks_from(loops::BufferId id) const;
   llvm::Value* numbers_to_pick(llvm::Value* elements);
   llvm::Value* picked(llvm::Value* from, llvm::Value* which);

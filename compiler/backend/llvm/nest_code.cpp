@@ -101,19 +101,6 @@ KernelEmitter::Frame KernelEmitter::lanes_at(const Frame& frame, llvm::Value* ba
   return made;
 }
 
-constexpr uint32_t kFewInTurn = 4;  // vectors, the rest of which may go one by one
-
-int64_t KernelEmitter::points_of_a_turn() const { return int64_t{lanes_} * lane_axis_->unroll; }
-// Whether there are open points, and never more, nor many fewer.
-bool KernelEmitter::in_one_turn() const {
-  return in_one_turn_ && !lane_axis_->extent.is_constant() &&
-         facts_->proves(le(lane_axis_->extent, points_of_a_turn()));
-}
-// Whether there may be enough points for what is unrolled.
-bool KernelEmitter::turns_whole() const {
-  return !lane_axis_->extent.is_constant() || lane_axis_->extent.constant() >= points_of_a_turn();
-}
-
 // Of an axis of the nest at hand, in the kernel as it is.
 Range KernelEmitter::range_of_whole(const Axis& axis) const {
   const auto is_at_hand = [&](const loops::Node& node) { return std::get_if<Nest>(&node.is) == nest_; };
@@ -174,8 +161,9 @@ void KernelEmitter::in_lanes(const Frame& frame, const Body& write) {
   if (in_one_turn()) {
     std::vector<Frame> frames;
     for (int64_t u = 0; u < lane_axis_->unroll; ++u) {
-      frames.push_back(vector_at(first, u));
-      if (!facts_->proves(ge(lane_axis_->extent, (u + 1) * lanes_))) only_below(frames.back(), count);
+      const bool there = facts_->proves(gt(lane_axis_->extent, u * lanes_));
+      frames.push_back(there ? vector_at(first, u) : perhaps_at(frame, first, u, count, whole_vectors));
+      if (there && !facts_->proves(ge(lane_axis_->extent, (u + 1) * lanes_))) only_below(frames.back(), count);
     }
     return body(frames);
   }
@@ -198,11 +186,12 @@ void KernelEmitter::in_lanes(const Frame& frame, const Body& write) {
     fetch_next(frames);
     body(frames);
   });
-  if (lane_axis_->unroll > kFewInTurn && !lane_axis_->extent.is_constant())
+  if (rests_at_once())
     return rest_at_once(rest, [&](uint32_t copies, uint32_t whole_ones) {
       std::vector<Frame> frames;
-      for (uint32_t u = 0; u < copies; ++u) frames.push_back(vector_at(whole, u));
-      for (uint32_t u = whole_ones; u < copies; ++u) only_below(frames[u], count);
+      for (uint32_t u = 0; u < copies; ++u)
+        frames.push_back(u <= whole_ones ? vector_at(whole, u) : perhaps_at(frame, whole, u, count, whole_vectors));
+      only_below(frames[whole_ones], count);
       body(frames);
     });
   if (!before && !lane_axis_->extent.is_constant() && is_short(*nest_)) return rest_of_turn(whole, count, one_at);
