@@ -125,8 +125,10 @@ uint32_t KernelEmitter::copies_of_a_stream() const {
     if (i.kind == InstrKind::scan || i.kind == InstrKind::draw) return false;
     return i.kind != InstrKind::reduce || loops::row_of(i.combine).parts == 1;
   };
-  const auto loads = [](const Instr& i) { return i.kind == InstrKind::load; };
-  if (!std::ranges::all_of(nest_->body, in_any_order) || std::ranges::count_if(nest_->body, loads) > 1) return all;
+  if (!std::ranges::all_of(nest_->body, in_any_order)) return all;
+  size_t rows = 0;  // what is the same all along is no row
+  for (Ssa i = 0; i < nest_->body.size(); ++i) rows += nest_->body[i].kind == InstrKind::load && inner_[i] ? 1 : 0;
+  if (rows > 1) return all;
   const uint32_t together = copies_at_once();
   return all % together == 0 ? together : all;
 }

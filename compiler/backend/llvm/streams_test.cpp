@@ -23,17 +23,29 @@ std::string combined(const std::string& how, int size) {
 }
 
 // Whether the loop over so many elements, with four vectors in a turn, ends at a quarter of them.
-bool in_streams(int size) {
-  const std::string code =
-      kernels_as_text(loops::parse_program(combined("sum", size), op_table()), find_target("generic"), false);
+bool in_streams(const std::string& program, int size) {
+  const std::string code = kernels_as_text(loops::parse_program(program, op_table()), find_target("generic"), false);
   return code.find(fmt::format(", {}\n", size / 4)) != std::string::npos;
 }
 
 TEST(Streams, OfLongRows) {
-  EXPECT_TRUE(in_streams(16000));
-  EXPECT_FALSE(in_streams(4000));
+  EXPECT_TRUE(in_streams(combined("sum", 16000), 16000));
+  EXPECT_FALSE(in_streams(combined("sum", 4000), 4000));
   for (int size : {8192, 8193, 8207, 8208, 12345})
     for (const char* how : {"maximum", "minimum"}) expect_same(combined(how, size), {numbers({size})});
+}
+
+// Two rows are as many places as a processor follows. What is one number all along is no row.
+TEST(Streams, OfOneRow) {
+  auto products = [](const std::string& type, const std::string& index) {
+    return fmt::format(
+        "loops @products {{\n  input %x: f32[16000] placed\n  input %y: {} placed\n  temp %s: f32[] placed\n"
+        "  kernel {{\n    for reduce j < 16000 lanes 4 unroll 4 {{\n      %0 = load %x[j]\n      %1 = load %y[{}]\n"
+        "      %2 = mul.f32 %0, %1\n      %3 = reduce sum %2\n      store %s[] = %3\n    }}\n  }}\n  return %s\n}}\n",
+        type, index);
+  };
+  EXPECT_FALSE(in_streams(products("f32[16000]", "j"), 16000));
+  EXPECT_TRUE(in_streams(products("f32[]", ""), 16000));
 }
 
 // Vectors of one turn have one address, and what they lie behind it, also where rows have any length.
