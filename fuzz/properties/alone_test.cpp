@@ -11,7 +11,7 @@ namespace {
 
 TEST(DrawnGraphs, HoldAsTheyAre) {
   oracle::Boxed boxed(DeviceKind::cpu);
-  for (const std::string_view name : {"rules_alone", "nests_alone"})
+  for (const std::string_view name : {"rules_alone", "nests_alone", "pairs_alone"})
     for (uint64_t seed = 1; seed <= 16; ++seed) {
       const Case c =
           parse_case("# fuzz: values=ordinary seed=" + std::to_string(seed) + "\ngraph @g() {\n  return\n}\n");

@@ -13,12 +13,12 @@ namespace lenz::fuzz {
 
 std::span<const Property> properties() {
   static const Property all[] = {
-      text_round_trip(),   broken_text(),   sizes(),         index_spaces(), structure(),       drawn_calls(),
-      broken_calls(),      runtime_parts(), primitives(),    rows_alone(),   rules_alone(),     nests_alone(),
-      code_alone(),        pass_alone(),    exact_passes(),  all_passes(),   passes_left_out(), settled(),
-      loops_interpreted(), fused(),         realised(),      kernel_keys(),  accounts(),        passes_off(),
-      users_way(),         rebound(),       reference(),     machine_code(), called_again(),    called_elsewhere(),
-      from_cache(),        linear(),        keeps_nothing(), decisions(),    inductor(),
+      text_round_trip(),  broken_text(),       sizes(),      index_spaces(),  structure(),    drawn_calls(),
+      broken_calls(),     runtime_parts(),     primitives(), rows_alone(),    rules_alone(),  nests_alone(),
+      code_alone(),       pairs_alone(),       pass_alone(), exact_passes(),  all_passes(),   passes_left_out(),
+      settled(),          loops_interpreted(), fused(),      realised(),      kernel_keys(),  accounts(),
+      passes_off(),       users_way(),         rebound(),    reference(),     machine_code(), called_again(),
+      called_elsewhere(), from_cache(),        linear(),     keeps_nothing(), decisions(),    inductor(),
   };
   return all;
 }

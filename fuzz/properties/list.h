@@ -13,6 +13,7 @@ Property broken_calls();
 Property rows_alone();
 Property rules_alone();
 Property nests_alone();
+Property pairs_alone();
 Property code_alone();
 Property exact_passes();
 Property all_passes();
