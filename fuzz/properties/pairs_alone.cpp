@@ -14,15 +14,19 @@ namespace lenz::fuzz {
 namespace {
 // Made of %a and %b, the rows with an axis more each.
 constexpr std::string_view kCombined[] = {
-    "aten.sub(%a, %b)",
-    "aten.mul(%a, %b)",  // op name: what programs about pairs of rows have
-    "aten.add(%a, %b)",
-    "aten.maximum(%a, %b)",
+    "aten.sub(%a, %b)",      // op name: what programs about pairs of rows have
+    "aten.mul(%a, %b)",      // op name: as above
+    "aten.add(%a, %b)",      // op name: as above
+    "aten.maximum(%a, %b)",  // op name: as above
 };
 // And of %p, along the rows.
 constexpr std::string_view kReduced[] = {
-    "aten.sum.dim_IntList(%p, [-1])", "aten.amax(%p, [-1])", "aten.amin(%p, [-1])",  // op name: as above
-    "aten.prod.dim_int(%p, -1)",      "aten.argmin(%p, -1)", "aten.linalg_vector_norm(%p, 2, [-1])",
+    "aten.sum.dim_IntList(%p, [-1])",        // op name: as above
+    "aten.amax(%p, [-1])",                   // op name: as above
+    "aten.amin(%p, [-1])",                   // op name: as above
+    "aten.prod.dim_int(%p, -1)",             // op name: as above
+    "aten.argmin(%p, -1)",                   // op name: as above
+    "aten.linalg_vector_norm(%p, 2, [-1])",  // op name: as above
 };
 constexpr Dtype kDtypes[] = {Dtype::f32, Dtype::f32, Dtype::f64, Dtype::bf16, Dtype::f16,
                              Dtype::i32, Dtype::i64, Dtype::u8,  Dtype::c64};
