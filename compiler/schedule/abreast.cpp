@@ -85,11 +85,11 @@ class Rows {
 bool may_go_abreast(const Nest& nest, const Axis& lanes) {
   if (lanes.kind != AxisKind::reduction) return false;
   // Truths are combined in mask registers, of which there are few.
-  const auto walks = [](const Instr& i) {
+  const auto alone = [](const Instr& i) {
     return i.kind == InstrKind::scan || i.kind == InstrKind::draw ||
            (i.kind == InstrKind::reduce && i.dtype == Dtype::b8);
   };
-  if (std::ranges::any_of(nest.body, walks)) return false;
+  if (std::ranges::any_of(nest.body, alone)) return false;
   const auto once_for_a_row = [&](const loops::Store& s) {
     return s.mode == loops::StoreMode::assign && s.mask == kNone && std::ranges::none_of(nest.axes, [&](const Axis& a) {
              return a.kind != AxisKind::parallel &&

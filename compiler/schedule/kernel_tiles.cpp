@@ -202,8 +202,8 @@ void KernelMaker::add_lanes(Nest& nest) const {
   Axis& axis = nest.axes[*best];
   axis.lanes = target_.lanes(widest(nest, axis));
   auto too_few = [&](const Axis& a) { return a.extent.is_constant() && a.extent.constant() < axis.lanes; };
-  if (rows_ && !group_.tiles.abreast && !too_few(*rows_) &&
-      !too_few(*tile_)) {  // as many rows as lanes: squares, turned in registers
+  // As many rows as lanes: squares, turned in registers.
+  if (rows_ && !group_.tiles.abreast && !too_few(*rows_) && !too_few(*tile_)) {
     for (Axis& a : nest.axes)
       if (&a != &axis && (a.symbol == rows_->symbol || a.symbol == tile_->symbol)) a.unroll = axis.lanes;
     return;

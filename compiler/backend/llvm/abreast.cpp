@@ -20,8 +20,12 @@ void KernelEmitter::find_rows() {
   const auto combines = [](const Instr& i) { return i.kind == InstrKind::reduce || i.kind == InstrKind::scan; };
   const auto parallel = [](const Axis& a) { return a.kind == AxisKind::parallel; };
   const bool squares = std::ranges::all_of(nest_->axes, parallel) && std::ranges::none_of(nest_->body, combines);
-  const auto walks = [](const Instr& i) { return i.kind == InstrKind::scan || i.kind == InstrKind::draw; };
-  const bool rows = lane_axis_->kind == AxisKind::reduction && std::ranges::none_of(nest_->body, walks) &&
+  // Truths are bits of mask registers, which nothing picks lanes of.
+  const auto alone = [](const Instr& i) {
+    return i.kind == InstrKind::scan || i.kind == InstrKind::draw ||
+           (i.kind == InstrKind::reduce && i.dtype == Dtype::b8);
+  };
+  const bool rows = lane_axis_->kind == AxisKind::reduction && std::ranges::none_of(nest_->body, alone) &&
                     std::ranges::find(store_inner_, true) == store_inner_.end();
   for (const Axis& a : nest_->axes) {
     if (&a == lane_axis_ || !parallel(a)) continue;
@@ -111,11 +115,10 @@ void KernelEmitter::points_abreast(std::vector<Frame>& rows, const Axes& inner) 
 }
 
 namespace {
-// Of lanes that rows have `width` each of, one after another, the first or the second half of each row's: of one
-// vector, or of two, whose rows follow each other.
-std::vector<int> halves(int lanes, int width, int vectors, bool second) {
+// Of two vectors, in which rows have `width` lanes each, one after another: the first or the second half of each row's.
+std::vector<int> halves(int lanes, int width, bool second) {
   std::vector<int> from;
-  for (int row = 0; row < lanes * vectors / width; ++row)
+  for (int row = 0; row < 2 * lanes / width; ++row)
     for (int i = 0; i < width / 2; ++i) from.push_back(row * width + i + (second ? width / 2 : 0));
   return from;
 }
@@ -124,12 +127,6 @@ std::vector<int> halves(int lanes, int width, int vectors, bool second) {
 // What `across_lanes` gives of each, two at a time: each step has half as many vectors, and then half as many lanes.
 std::vector<State> KernelEmitter::each_across_lanes(const Instr& instr, std::vector<State> states) {
   const size_t rows = states.size();
-  // Truths are bits of mask registers, which nothing picks lanes of.
-  const auto is_mask = [](const Lanes& part) { return part.value->getType()->getScalarType()->isIntegerTy(1); };
-  if (std::ranges::any_of(states[0], is_mask)) {
-    for (State& s : states) s = across_lanes(instr, std::move(s));
-    return states;
-  }
   int width = lanes_;
   const auto picked = [&](const State& a, const State& b, const std::vector<int>& from) {
     State made;
@@ -142,8 +139,8 @@ std::vector<State> KernelEmitter::each_across_lanes(const Instr& instr, std::vec
     std::vector<State> joined;
     for (size_t r = 0; r < states.size(); r += 2)
       joined.push_back(combine_code(*wide_, instr.combine, instr.dtype,
-                                    picked(states[r], states[r + 1], halves(lanes_, width, 2, false)),
-                                    picked(states[r], states[r + 1], halves(lanes_, width, 2, true))));
+                                    picked(states[r], states[r + 1], halves(lanes_, width, false)),
+                                    picked(states[r], states[r + 1], halves(lanes_, width, true))));
     states = std::move(joined);
   }
   const int stride = width;

@@ -215,15 +215,18 @@ class KernelEmitter {
   void walk(const Axes& axes, size_t depth, std::vector<Frame>& frames, const Body& body);
   void late(std::vector<Frame>& frames, bool all_stores);
 
+  // Rows that go along what all of them read together (abreast.cpp).
+  void find_rows();  // and those of squares
+  void abreast(Frame& frame, const Axes& inner);
+  void points_abreast(std::vector<Frame>& rows, const Axes& inner);
+  std::vector<State> each_across_lanes(const loops::Instr& instr, std::vector<State> states);
+  // Of each state that lanes inside combine; and of those, neighbours that are loaded as one.
+  size_t copies_inside() const;
+  uint32_t copies_at_once() const;
+
   // Squares of as many rows as lanes (squares.cpp). Where a count is given, of its first so many rows, and of the lanes
   // of the frame's mask; null: of all.
   void squares(const Frame& frame);
-  void find_rows();
-  size_t copies_inside() const;
-  uint32_t copies_at_once() const;
-  void abreast(Frame& frame, const Axes& inner);
-  std::vector<State> each_across_lanes(const loops::Instr& instr, std::vector<State> states);
-  void points_abreast(std::vector<Frame>& rows, const Axes& inner);
   void square(std::vector<Frame>& frames);
   void edge_square(const Frame& first, llvm::Value* count);
   bool crosses(loops::BufferId id, const DimVec& index, const Frame& f);

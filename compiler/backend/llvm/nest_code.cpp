@@ -111,10 +111,11 @@ Range KernelEmitter::range_of_whole(const Axis& axis) const {
 
 // How many of a turn's copies are neighbours: all, but of a long row that is added up, which is walked in several
 // places at once: processors fetch ahead up to the end of a page, and of several at a time. Only what may be combined
-// in any order, and what reads one row: others would have to be in a cache in as many places. What is loaded by
+// in any order, and what reads few rows, each of which would have to be in a cache in as many places. What is loaded by
 // twos stays so.
 uint32_t KernelEmitter::copies_of_a_stream() const {
   constexpr int64_t kLong = 1 << 13;
+  constexpr size_t kFewRows = 2;
   const uint32_t all = lane_axis_->unroll;
   if (lane_axis_->kind != AxisKind::reduction || !abreast_.empty()) return all;
   // Of open sizes: parts of a row, which have a most. Of the kernel as it is, not of what it is within one tile: what
@@ -128,7 +129,7 @@ uint32_t KernelEmitter::copies_of_a_stream() const {
   if (!std::ranges::all_of(nest_->body, in_any_order)) return all;
   size_t rows = 0;  // what is the same all along is no row
   for (Ssa i = 0; i < nest_->body.size(); ++i) rows += nest_->body[i].kind == InstrKind::load && inner_[i] ? 1 : 0;
-  if (rows > 1) return all;
+  if (rows > kFewRows) return all;
   const uint32_t together = copies_at_once();
   return all % together == 0 ? together : all;
 }
