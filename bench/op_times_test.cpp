@@ -31,6 +31,11 @@ TEST(OpCalls, GrowToTheSizeAskedFor) {
   }
 }
 
+TEST(OpCalls, HaveListsThatMayBeSoLong) {
+  for (const Dtype dtype : {Dtype::u8, Dtype::i64, Dtype::f32})
+    EXPECT_NO_THROW(large_calls(*op_table().find("aten.split.Tensor"), op_table(), dtype, 1 << 18, 2));
+}
+
 TEST(OpCalls, AreOfTheDtypeAskedForWhereTheRowTakesIt) {
   for (const auto& graph : calls_of("aten.gather", Dtype::bf16).graphs)
     EXPECT_EQ(graph->type(graph->inputs()[0].value).dtype, Dtype::bf16) << print(*graph);
