@@ -107,22 +107,33 @@ bool is_made_by(const Graph& graph, ValueId v, std::string_view op) {
 }
 bool is_memory(const Graph& graph, ValueId v) { return is_made_by(graph, v, kMemory); }
 
-// Memory of a tensor's type, in which anything may lie. What has one place for several elements is a look at some that
-// has not: nothing is placed so.
-ValueId memory_of(Graph& graph, NodeId before, const Type& type, uint32_t origin) {
-  const Arg sizes = graph.context().dims(type.sizes()), strides = graph.context().dims(type.strides());
-  const Keyword of_type[] = {{"dtype", Arg::of_dtype(type.dtype)}, {"device", Arg::of_device(type.device)}};
-  if (!may_meet(graph.assumptions.known(), type.sizes(), type.strides())) {
-    const Arg laid[] = {sizes, strides};
-    return placed_like(graph, before, call(graph, before, kMemory, laid, origin, of_type), type, origin);
-  }
+// What has one place for several elements is a look at some that has not: nothing is placed so.
+bool shares_places(const Graph& graph, const Type& type) {
+  return may_meet(graph.assumptions.known(), type.sizes(), type.strides());
+}
+
+// The sizes of what a tensor of that type is made of, by `placed_as`.
+DimVec sizes_to_place(const Graph& graph, const Type& type) {
+  if (!shares_places(graph, type)) return DimVec(type.sizes());
   Dim last = type.offset;
   for (size_t d = 0; d < type.rank(); ++d) last += (type.sizes()[d] - 1) * type.strides()[d];
-  const Dim extent[] = {max(last + 1, Dim(1))}, step[] = {Dim(1)};
-  const Arg laid[] = {graph.context().dims(extent), graph.context().dims(step)};
-  const Arg look[] = {Arg::of_value(call(graph, before, kMemory, laid, origin, of_type)), sizes, strides,
+  return DimVec{max(last + 1, Dim(1))};
+}
+
+ValueId placed_as(Graph& graph, NodeId before, ValueId made, const Type& type, uint32_t origin) {
+  if (!shares_places(graph, type)) return placed_like(graph, before, made, type, origin);
+  const Arg look[] = {Arg::of_value(made), graph.context().dims(type.sizes()), graph.context().dims(type.strides()),
                       Arg::of_dim(type.offset)};
   return call(graph, before, kLook, look, origin);
+}
+
+// Memory of a tensor's type, in which anything may lie.
+ValueId memory_of(Graph& graph, NodeId before, const Type& type, uint32_t origin) {
+  const DimVec one{1};
+  const Arg laid[] = {graph.context().dims(sizes_to_place(graph, type)),
+                      graph.context().dims(shares_places(graph, type) ? std::span<const Dim>(one) : type.strides())};
+  const Keyword of_type[] = {{"dtype", Arg::of_dtype(type.dtype)}, {"device", Arg::of_device(type.device)}};
+  return placed_as(graph, before, call(graph, before, kMemory, laid, origin, of_type), type, origin);
 }
 
 // What draws by a type alone, and so stays, draws by that of memory which nobody computes.
@@ -344,11 +355,12 @@ std::unique_ptr<Graph> with_stand_in(const Graph& graph, NodeId raises, const St
     const bool takes = real ? !(std::isinf(stand_in.number) && dtypes::float8.has(type.dtype))
                             : std::isfinite(stand_in.number) && (stand_in.number >= 0 || info(type.dtype).is_signed);
     const double held = takes ? stand_in.number : kInteger;
-    const Arg args[] = {other->context().dims(type.sizes()),
+    const DimVec sizes = sizes_to_place(*other, type);
+    const Arg args[] = {other->context().dims(sizes),
                         real ? Arg::of_real(held) : Arg::of_int(static_cast<int64_t>(held))};
     const Keyword as[] = {{"dtype", Arg::of_dtype(type.dtype)}, {"device", Arg::of_device(type.device)}};
     ValueId fill = call(*other, there, kFill, args, copy.origin, as);
-    for (size_t d = 0; stand_in.adds_up && dtypes::numbers.has(type.dtype) && d < type.rank(); ++d) {
+    for (size_t d = 0; stand_in.adds_up && dtypes::numbers.has(type.dtype) && d < sizes.size(); ++d) {
       const Arg along[] = {Arg::of_value(fill), Arg::of_int(static_cast<int64_t>(d))};
       fill = call(*other, there, "aten.cumsum", along, copy.origin, std::span(as).first(1));  // op name: what rises
     }
@@ -356,7 +368,7 @@ std::unique_ptr<Graph> with_stand_in(const Graph& graph, NodeId raises, const St
       const Arg written[] = {Arg::of_value(targets[i]), Arg::of_value(fill)};
       fills.push_back(Arg::of_value(call(*other, there, "aten.copy_", written, copy.origin)));  // op name: the write
     } else {
-      fills.push_back(Arg::of_value(placed_like(*other, there, fill, type, copy.origin)));
+      fills.push_back(Arg::of_value(placed_as(*other, there, fill, type, copy.origin)));
     }
   }
   replace_node(*other, there, fills);
@@ -427,10 +439,10 @@ std::unique_ptr<Graph> with_operand_of(const Graph& graph, NodeId id, ValueId op
     args[i] = map_values(other->context(), args[i], [&](ValueId v) {
       if (before[k++] != operand) return v;
       const Type& type = other->type(v);
-      const Arg filled[] = {other->context().dims(type.sizes()), Arg::of_int(number)};
+      const Arg filled[] = {other->context().dims(sizes_to_place(*other, type)), Arg::of_int(number)};
       const Keyword as[] = {{"dtype", Arg::of_dtype(type.dtype)}, {"device", Arg::of_device(type.device)}};
       const uint32_t origin = other->node(there).origin;
-      return placed_like(*other, there, call(*other, there, kFill, filled, origin, as), type, origin);
+      return placed_as(*other, there, call(*other, there, kFill, filled, origin, as), type, origin);
     });
   }
   other->set_args(there, args);

@@ -267,6 +267,9 @@ TEST(Needless, ASizeThatHangsOnOtherOperands) {
   EXPECT_EQ(ends(rows + "  %y = aten.ones_like(%r)\n  return %y\n}\n"), Ending::finished);
   EXPECT_EQ(ends(rows + "  %y = aten.neg(%r)\n  return %y\n}\n"), Ending::raised);
   EXPECT_EQ(ends("  %r: i64[u0] = aten.repeat_interleave(%less)\n" + size), Ending::raised);
+  // One number in the place of all: nothing is laid so.
+  EXPECT_EQ(ends("  %all = aten.expand(%less, [3])\n  %r: i64[u0] = aten.repeat_interleave(%all)\n" + size),
+            Ending::raised);
 }
 
 // What a mask's places say how many they are has no stand-in: nobody else knows its size.

@@ -179,10 +179,10 @@ void KernelEmitter::draw_everywhere(Ssa at, Draws drawn_in, std::vector<Frame>& 
   for (size_t f = 0; f < frames.size(); ++f) frames[f].values[at] = {drawn[f], true};
 }
 
-KernelEmitter::Draws KernelEmitter::draws_in(Dim element) const {
+KernelEmitter::Draws KernelEmitter::draws_in(Dim element) {
   auto stride = along_lanes().space.stride(element, 0);
   if (!stride || !stride->is(1) || lanes_ % 4 != 0) return Draws::anywhere;
-  return facts_->proves(eq(mod(at_first_point(element), 4), 0)) ? Draws::in_blocks : Draws::in_order;
+  return facts_->proves(eq(mod(at_first_point(at_points(element)), 4), 0)) ? Draws::in_blocks : Draws::in_order;
 }
 
 Dim KernelEmitter::at_first_point(Dim dim) const {

@@ -266,7 +266,7 @@ class KernelEmitter {
   Val scalar(loops::Ssa at, Frame& f);
   Val position(const loops::Instr& i, Frame& f);
   Val draw(const loops::Instr& i, Frame& f);
-  Draws draws_in(Dim element) const;
+  Draws draws_in(Dim element);
   Dim at_first_point(Dim dim) const;  // of the axis that runs in lanes
 
   Dim at_points(Dim dim);
