@@ -50,6 +50,7 @@ class KernelMaker {
   bool may_have_lanes(const loops::Nest& nest, const loops::Axis& axis) const;
   bool may_scan_in_lanes(const loops::Nest& nest, const loops::Axis& axis) const;
   static int64_t widest(const loops::Nest& nest, const loops::Axis& axis);
+  std::optional<uint32_t> lanes_of_bytes(const loops::Nest& nest, const loops::Axis& axis) const;
   void add_lanes(loops::Nest& nest) const;
   bool put_abreast(loops::Nest& nest, const loops::Axis& lanes) const;
   uint32_t all_abreast() const;

@@ -22,6 +22,8 @@ constexpr size_t kMostUnrolled = 160;  // instructions of an unrolled body
 constexpr double kMostDrawn = 320;     // what one that draws costs: its code is as much
 constexpr int64_t kLeastScanned = 2;   // vectors of a row that is scanned in lanes
 constexpr double kFewOfColumn = 3;     // simple operations, which need no registers of their own beside a sum's
+constexpr uint32_t kMostBytes = 32;    // lanes of these
+constexpr uint32_t kFewVectors = 8;    // of bytes: what is left of a row goes byte by byte where masks have no lanes so short
 
 // Simple operations for each number that is combined: not what is made of the result, nor what is there once.
 double cost_of_column(const Nest& nest) {
@@ -172,6 +174,31 @@ int64_t KernelMaker::widest(const Nest& nest, const Axis& axis) {
   return most;
 }
 
+// Of a nest that does nothing but compute with bytes and truths what lies beside each other in memory: as many lanes as a
+// vector has bytes. None: it is no such nest, or its rows are short. (Of two bytes memory takes as long as half a vector.)
+std::optional<uint32_t> KernelMaker::lanes_of_bytes(const Nest& nest, const Axis& axis) const {
+  auto is_byte = [](Dtype dtype) { return item_size(dtype) == 1 && is_integral(dtype, true); };
+  auto is_plain = [&](const loops::Instr& i) {
+    if (i.mask != kNone || !is_byte(i.dtype)) return false;
+    if (i.kind == InstrKind::scalar) return is_byte(i.compute) && !may_raise(i);
+    return i.kind == InstrKind::load || i.kind == InstrKind::constant;
+  };
+  loops::IndexSpace space(program_.context->syms, program_.assumptions.known());
+  space.add_axis(axis.symbol, axis.extent);
+  auto is_neighbour = [&](const Store& s) {
+    const auto stride = space.stride(address_of(program_, s.buffer, s.index), 0);
+    return s.mode == loops::StoreMode::assign && s.mask == kNone && stride && stride->is(1) &&
+           is_byte(program_.buffers[s.buffer].type.dtype);
+  };
+  if (axis.kind != AxisKind::parallel || !std::ranges::all_of(nest.body, is_plain) ||
+      !std::ranges::all_of(nest.stores, is_neighbour) || in_steps(program_, nest, axis))
+    return std::nullopt;
+  const uint32_t lanes = std::min(kMostBytes, target_.vector_bytes);
+  const auto most_points = program_.assumptions.known().range(axis.extent).high;
+  if (most_points && *most_points < target_.grained(int64_t{kFewVectors} * lanes)) return std::nullopt;
+  return lanes;
+}
+
 void KernelMaker::add_lanes(Nest& nest) const {
   bool reduces = false, scans = false;
   for (const loops::Instr& i : nest.body) {
@@ -214,6 +241,7 @@ void KernelMaker::add_lanes(Nest& nest) const {
       nest.axes[*rows].unroll = axis.lanes;
       return;
     }
+  if (const auto lanes = lanes_of_bytes(nest, axis)) axis.lanes = *lanes;
   // Columns that are summed together: each vector is a sum of its own, which stays in a register, and the more of a row
   // is read at once, the better memory follows.
   const NestFacts facts = facts_of(nest);

@@ -8,6 +8,7 @@
 #include "compiler/schedule/memory_order.h"
 #include "compiler/schedule/recompute.h"
 #include "compiler/schedule/reshaped.h"
+#include "compiler/schedule/shared_values.h"
 #include "compiler/schedule/short_sorts.h"
 #include "compiler/schedule/split.h"
 #include "compiler/schedule/turned.h"
@@ -73,6 +74,7 @@ void prepare(Program& program, const Target& target) {
   build_in_place(program);
   shorten_sorts(program);
   recompute(program, choose_recomputed(program, target));
+  compute_shared_values_once(program, target);
   split_dims_as_read(program);
   order_axes_as_memory(program);
   order_axes_as_read(program);

@@ -378,7 +378,7 @@ Lanes KernelEmitter::fetch(BufferId id, const Place& at, bool wide, const Mask& 
     if (at.consecutive && !is_complex(dtype)) {
       llvm::Value* from = pointer(id, at.address, p);
       if (!mask) return b_.CreateAlignedLoad(type, from, alignment(id));
-      return b_.CreateMaskedLoad(type, from, alignment(id), mask.lanes, otherwise);
+      return load_under(mask, type, from, alignment(id), otherwise);
     }
     auto scattered = [&] { return gather(id, type, pointer(id, spread(at), p), mask.lanes, otherwise); };
     Place neighbours;
@@ -562,7 +562,7 @@ void KernelEmitter::put(BufferId id, const Place& at, bool wide, const Mask& mas
     if (at.consecutive && !is_complex(dtype)) {
       llvm::Value* to = pointer(id, at.address, p);
       if (mask) {
-        store_under(mask.lanes, v, to, alignment(id));
+        store_under(mask, v, to, alignment(id));
       } else {
         const Stored one[] = {{v, to}};
         put_vectors(id, one);

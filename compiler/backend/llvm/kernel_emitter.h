@@ -185,7 +185,11 @@ class KernelEmitter {
   llvm::Value* lanes_of(const Run& run) { return elements_of(run, 1, 0); }
   Mask of(const Run& run) { return {lanes_of(run), run}; }
   Mask mask_of(loops::Ssa at, bool wide, const Frame& f);
-  void store_under(llvm::Value* mask, llvm::Value* v, llvm::Value* to, llvm::Align align);
+  bool goes_one_by_one(const Mask& mask, const llvm::Type* type) const;
+  void each_of(const Run& run, const std::function<void(llvm::Value*)>& lane);
+  llvm::Value* load_under(const Mask& mask, llvm::Type* type, llvm::Value* from, llvm::Align align,
+                          llvm::Value* otherwise);
+  void store_under(const Mask& mask, llvm::Value* v, llvm::Value* to, llvm::Align align);
   void only_below(Frame& f, llvm::Value* end);
   void find_next();
   void fetch_next(std::vector<Frame>& frames);
@@ -306,6 +310,8 @@ class KernelEmitter {
   void recall(Frame& f, bool by_inner);
   bool known_by_column(loops::Ssa at) const;
   static constexpr int kLeastGathered = 8;
+  llvm::Value* gather_all(loops::BufferId id, llvm::Type* type, llvm::Value* from, llvm::Value* mask,
+                          llvm::Value* otherwise);
   llvm::Value* gather(loops::BufferId id, llvm::Type* type, llvm::Value* from, llvm::Value* mask,
                       llvm::Value* otherwise);
   bool always_has_points(Dim extent) const;

@@ -190,12 +190,49 @@ KernelEmitter::Mask KernelEmitter::mask_of(Ssa at, bool wide, const Frame& f) {
   return made;
 }
 
+// Whether elements of so many lanes are too short for masks, by which each would have a branch of its own.
+bool KernelEmitter::goes_one_by_one(const Mask& mask, const llvm::Type* type) const {
+  constexpr int kManyLanes = 16;
+  return mask.run && !llvm::isa<llvm::Constant>(mask.lanes) && !target_.avx512 && lanes_ >= kManyLanes &&
+         type->getScalarSizeInBits() < 32;
+}
+
+void KernelEmitter::each_of(const Run& run, const std::function<void(llvm::Value*)>& lane) {
+  auto [first, end] = ends_of(run, 1, 0, lanes_);
+  llvm::Value *all = b_.getInt64(static_cast<uint64_t>(lanes_)), *none = b_.getInt64(0);
+  if (!end) end = all;
+  if (run.only) end = b_.CreateSelect(run.only, end, none);
+  loop(first ? first : none, end, 1, lane);
+}
+
+llvm::Value* KernelEmitter::load_under(const Mask& mask, llvm::Type* type, llvm::Value* from, llvm::Align align,
+                                       llvm::Value* otherwise) {
+  if (!goes_one_by_one(mask, type)) return b_.CreateMaskedLoad(type, from, align, mask.lanes, otherwise);
+  llvm::Type* element = type->getScalarType();
+  llvm::Value* vector = alloca_at_entry(type);
+  b_.CreateStore(otherwise, vector);
+  each_of(*mask.run, [&](llvm::Value* lane) {
+    llvm::Value* one = b_.CreateAlignedLoad(element, b_.CreateGEP(element, from, lane), align);
+    b_.CreateAlignedStore(one, b_.CreateGEP(element, vector, lane), align);
+  });
+  return b_.CreateLoad(type, vector);
+}
+
 // Of lanes that are known, without masks, under which some processors store in a score of steps: each run of them as
 // halves of a register, and of these. (Of several registers LLVM 19 has been seen to put the masked load that they came
 // of together from wrong halves.)
-void KernelEmitter::store_under(llvm::Value* mask, llvm::Value* v, llvm::Value* to, llvm::Align align) {
-  const auto* known = llvm::dyn_cast<llvm::Constant>(mask);
+void KernelEmitter::store_under(const Mask& mask, llvm::Value* v, llvm::Value* to, llvm::Align align) {
+  const auto* known = llvm::dyn_cast<llvm::Constant>(mask.lanes);
   const auto* type = llvm::cast<llvm::FixedVectorType>(v->getType());
+  if (goes_one_by_one(mask, type)) {
+    llvm::Value* vector = alloca_at_entry(v->getType());
+    b_.CreateStore(v, vector);
+    return each_of(*mask.run, [&](llvm::Value* lane) {
+      llvm::Type* element = type->getElementType();
+      llvm::Value* one = b_.CreateAlignedLoad(element, b_.CreateGEP(element, vector, lane), align);
+      b_.CreateAlignedStore(one, b_.CreateGEP(element, to, lane), align);
+    });
+  }
   const int lanes = static_cast<int>(type->getNumElements());
   const CpuTarget& target = wide_->target();
   std::vector<bool> holds;
@@ -206,7 +243,7 @@ void KernelEmitter::store_under(llvm::Value* mask, llvm::Value* v, llvm::Value* 
   }
   if (std::ssize(holds) < lanes || target.avx512 ||
       type->getPrimitiveSizeInBits().getFixedValue() > uint64_t{8} * static_cast<uint64_t>(target.vector_bytes)) {
-    b_.CreateMaskedStore(v, to, align, mask);
+    b_.CreateMaskedStore(v, to, align, mask.lanes);
     return;
   }
   for (int at = 0; at < lanes;) {

@@ -225,7 +225,7 @@ void KernelEmitter::store_square(const Store& s, std::vector<llvm::Value*> rows,
   if (count) {
     const std::vector<llvm::Value*> there = rows_that_are(first, count);
     for (size_t lane = 0; lane < rows.size(); ++lane)
-      store_under(there[lane], rows[lane], to[lane], alignment(s.buffer));
+      store_under({there[lane]}, rows[lane], to[lane], alignment(s.buffer));
     return;
   }
   std::vector<Stored> stored;

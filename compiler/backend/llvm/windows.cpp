@@ -186,7 +186,7 @@ bool KernelEmitter::put_together(BufferId id, const Place& at, const Mask& mask,
     }
     llvm::Value* always =
         llvm::Constant::getAllOnesValue(llvm::FixedVectorType::get(b_.getInt1Ty(), static_cast<unsigned>(lanes_)));
-    store_under(elements_of_lanes(where, start, mask ? mask.lanes : always), made, to, alignment(id));
+    store_under({elements_of_lanes(where, start, mask ? mask.lanes : always)}, made, to, alignment(id));
   }
   if (!whole.empty()) put_vectors(id, whole);
   return true;
