@@ -30,7 +30,8 @@ int64_t elements_in(const Type& type) {
   return count;
 }
 
-// The call with its sizes from 2 on so many times as large. Throws UserError where its row refuses that, or Unsupported.
+// The call with its sizes from 2 on so many times as large. Throws UserError where its row refuses that, or
+// Unsupported.
 std::unique_ptr<Graph> grown(const DrawnCall& call, int64_t factor, Growing arguments) {
   auto graph = std::make_unique<Graph>(call.graph->shared_context(), call.graph->ops(), "call");
   std::set<int64_t> seen;

@@ -23,7 +23,8 @@ constexpr double kMostDrawn = 320;     // what one that draws costs: its code is
 constexpr int64_t kLeastScanned = 2;   // vectors of a row that is scanned in lanes
 constexpr double kFewOfColumn = 3;     // simple operations, which need no registers of their own beside a sum's
 constexpr uint32_t kMostBytes = 32;    // lanes of these
-constexpr uint32_t kFewVectors = 8;    // of bytes: what is left of a row goes byte by byte where masks have no lanes so short
+constexpr uint32_t kFewVectors =
+    8;  // of bytes: what is left of a row goes byte by byte where masks have no lanes so short
 
 // Simple operations for each number that is combined: not what is made of the result, nor what is there once.
 double cost_of_column(const Nest& nest) {
@@ -174,8 +175,9 @@ int64_t KernelMaker::widest(const Nest& nest, const Axis& axis) {
   return most;
 }
 
-// Of a nest that does nothing but compute with bytes and truths what lies beside each other in memory: as many lanes as a
-// vector has bytes. None: it is no such nest, or its rows are short. (Of two bytes memory takes as long as half a vector.)
+// Of a nest that does nothing but compute with bytes and truths what lies beside each other in memory: as many lanes as
+// a vector has bytes. None: it is no such nest, or its rows are short. (Of two bytes memory takes as long as half a
+// vector.)
 std::optional<uint32_t> KernelMaker::lanes_of_bytes(const Nest& nest, const Axis& axis) const {
   auto is_byte = [](Dtype dtype) { return item_size(dtype) == 1 && is_integral(dtype, true); };
   auto is_plain = [&](const loops::Instr& i) {

@@ -17,8 +17,8 @@ using testing::HasSubstr;
 using testing::Not;
 
 std::string made_of(const std::string& dtype, const std::string& value, int columns, const std::string& target) {
-  const std::string graph = fmt::format("graph @g(%x: {0}[40, {1}], %y: {0}[40, {1}]) {{\n  %r = {2}\n  return %r\n}}\n",
-                                        dtype, columns, value);
+  const std::string graph = fmt::format(
+      "graph @g(%x: {0}[40, {1}], %y: {0}[40, {1}]) {{\n  %r = {2}\n  return %r\n}}\n", dtype, columns, value);
   const loops::Program made = schedule(to_loops(*parse_graph(graph, op_table())), cpu_target(target, 1));
   loops::require_valid(made, "the scheduler");
   return loops::print(made);

@@ -18,10 +18,10 @@ using loops::Program;
 
 namespace {
 
-constexpr int64_t kFewPoints = 3;   // of an axis: what they share is not computed often
-constexpr double kLeastSaved = 12;  // simple operations for each point
-constexpr double kPart = 0.25;      // of what a point takes
-constexpr double kKept = 1;         // a store, and a load for each point of the axis
+constexpr int64_t kFewPoints = 3;         // of an axis: what they share is not computed often
+constexpr double kLeastSaved = 12;        // simple operations for each point
+constexpr double kPart = 0.25;            // of what a point takes
+constexpr double kKept = 1;               // a store, and a load for each point of the axis
 constexpr int64_t kLeastInAll = 1 << 14;  // saved, of points that are known: kernels more are that worth
 
 // What of a nest hangs on an axis, and what else is worth being kept.
@@ -33,7 +33,8 @@ class Sharing {
     auto mentions = [&](Dim d) {
       bool found = false;
       if (!d.is_constant())
-        for_each_symbol(d, [&](const SymNode* s) { found = found || std::ranges::find(positions, s) != positions.end(); });
+        for_each_symbol(d,
+                        [&](const SymNode* s) { found = found || std::ranges::find(positions, s) != positions.end(); });
       return found;
     };
     for (Ssa v = 0; v < nest.body.size(); ++v) {
@@ -248,8 +249,6 @@ class Sharer {
 
 }  // namespace
 
-void compute_shared_values_once(Program& program, const Target& target) {
-  Sharer(program, target).block(program.body);
-}
+void compute_shared_values_once(Program& program, const Target& target) { Sharer(program, target).block(program.body); }
 
 }  // namespace lenz::schedule

@@ -8,8 +8,8 @@
 
 namespace lenz::schedule {
 
-// Nests of one value for each point alone. What coordinates decide without data stays: it is worked out once for rows and
-// columns anyway.
+// Nests of one value for each point alone. What coordinates decide without data stays: it is worked out once for rows
+// and columns anyway.
 void compute_shared_values_once(loops::Program& program, const Target& target);
 
 }  // namespace lenz::schedule

@@ -380,7 +380,7 @@ Lanes KernelEmitter::fetch(BufferId id, const Place& at, bool wide, const Mask& 
       if (!mask) return b_.CreateAlignedLoad(type, from, alignment(id));
       return load_under(mask, type, from, alignment(id), otherwise);
     }
-    auto scattered = [&] { return gather(id, type, pointer(id, spread(at), p), mask.lanes, otherwise); };
+    auto scattered = [&] { return gather(id, type, spread(at), p, mask.lanes, otherwise); };
     Place neighbours;
     llvm::Value* are = is_complex(dtype) ? nullptr : as_neighbours(at, mask.lanes, neighbours);
     return are ? either(

@@ -399,7 +399,7 @@ std::optional<KernelEmitter::Val> KernelEmitter::through_window(const Instr& i, 
   auto scattered = [&] {
     llvm::Value* places =
         b_.CreateAdd(b_.CreateVectorSplat(static_cast<unsigned>(lanes_), row), recalled(w->places, f, w->by_inner));
-    return gather(i.buffer, type, pointer(i.buffer, places, 0), f.mask.lanes, none);
+    return gather(i.buffer, type, places, 0, f.mask.lanes, none);
   };
   llvm::Value* lie = recalled(w->fits, f, w->by_inner);
   auto lies = [&](uint8_t how) { return b_.CreateICmpEQ(lie, b_.getInt8(how)); };

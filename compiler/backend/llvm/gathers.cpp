@@ -1,33 +1,36 @@
 // What lanes read from places that nothing ties to each other.
 #include <llvm/IR/Intrinsics.h>
 
+#include <algorithm>
+
 #include "compiler/backend/llvm/kernel_emitter.h"
 
 namespace lenz::native {
 
 using loops::BufferId;
 
-// Where processors have no masks, each lane under one would have a branch of its own, which nobody foresees: lanes that
-// want nothing read the first element instead, if there is one. Null: nobody knows.
-llvm::Value* KernelEmitter::gather_all(BufferId id, llvm::Type* type, llvm::Value* from, llvm::Value* mask,
-                                       llvm::Value* otherwise) {
+// The addresses, and where lanes want nothing that of the first element. Null: nobody knows that there is one.
+llvm::Value* KernelEmitter::place_to_read(BufferId id, llvm::Value* addresses, llvm::Value* mask) {
   const TensorType& of = program_.buffers[id].type;
-  for (Dim size : of.sizes)
-    if (!facts_->proves(ge(size, 1))) return nullptr;
+  if (!std::ranges::all_of(of.sizes, [&](Dim size) { return facts_->proves(ge(size, 1)); })) return nullptr;
   const Dim first = address_of(id, DimVec(std::vector<Dim>(of.sizes.size(), Dim(0))));
   if (!first.is_constant()) return nullptr;
-  llvm::Value* there = pointer(id, b_.getInt64(static_cast<uint64_t>(first.constant())), 0);
-  llvm::Value* all = b_.CreateVectorSplat(static_cast<unsigned>(lanes_), there);
-  llvm::Value* read = b_.CreateMaskedGather(type, b_.CreateSelect(mask, from, all), alignment(id));
-  return b_.CreateSelect(mask, read, otherwise);
+  return b_.CreateSelect(mask, addresses,
+                         llvm::ConstantInt::get(addresses->getType(), static_cast<uint64_t>(first.constant())));
 }
 
 // No instruction gathers less than 32 bits: those that have an element, where memory begins anew every 32 bits, are
 // there to be read, too.
-llvm::Value* KernelEmitter::gather(BufferId id, llvm::Type* type, llvm::Value* from, llvm::Value* mask,
+llvm::Value* KernelEmitter::gather(BufferId id, llvm::Type* type, llvm::Value* addresses, int part, llvm::Value* mask,
                                    llvm::Value* otherwise) {
+  // Where processors have no masks, each lane under one would have a branch of its own, which nobody foresees. That
+  // none wants anything is foreseen: such lanes are neighbours, as beyond the ends of an image.
   if (mask && !target_.avx512)
-    if (llvm::Value* made = gather_all(id, type, from, mask, otherwise)) return made;
+    if (llvm::Value* there = place_to_read(id, addresses, mask))
+      return guarded(b_.CreateOrReduce(mask), otherwise, [&] {
+        return b_.CreateSelect(mask, b_.CreateMaskedGather(type, pointer(id, there, part), alignment(id)), otherwise);
+      });
+  llvm::Value* from = pointer(id, addresses, part);
   const unsigned bits = type->getScalarSizeInBits();
   if (!target_.avx512 || lanes_ < kLeastGathered || (bits != 8 && bits != 16))
     return b_.CreateMaskedGather(type, from, alignment(id), mask, otherwise);

@@ -310,9 +310,8 @@ class KernelEmitter {
   void recall(Frame& f, bool by_inner);
   bool known_by_column(loops::Ssa at) const;
   static constexpr int kLeastGathered = 8;
-  llvm::Value* gather_all(loops::BufferId id, llvm::Type* type, llvm::Value* from, llvm::Value* mask,
-                          llvm::Value* otherwise);
-  llvm::Value* gather(loops::BufferId id, llvm::Type* type, llvm::Value* from, llvm::Value* mask,
+  llvm::Value* place_to_read(loops::BufferId id, llvm::Value* addresses, llvm::Value* mask);
+  llvm::Value* gather(loops::BufferId id, llvm::Type* type, llvm::Value* addresses, int part, llvm::Value* mask,
                       llvm::Value* otherwise);
   bool always_has_points(Dim extent) const;
   std::optional<Val> through_window(const loops::Instr& i, Frame& f);

@@ -29,7 +29,8 @@ loops::InputValue places(const loops::Ints& sizes, int64_t below) {
 }
 
 TEST(MaskedGathers, SomeLanesWantNothing) {
-  for (int points : {1, 7, 16, 43}) expect_same(picked("9", std::to_string(points)), {numbers({9}), places({points}, 9)});
+  for (int points : {1, 7, 16, 43})
+    expect_same(picked("9", std::to_string(points)), {numbers({9}), places({points}, 9)});
   for (int elements : {1, 9}) expect_same(picked("n", "m"), {numbers({elements}), places({43}, elements)});
 }
 
@@ -40,8 +41,8 @@ TEST(MaskedGathers, NoLaneHasABranchWhereThereIsAFirstElement) {
   const auto code = [](const std::string& elements) {
     return kernels_as_text(loops::parse_program(picked(elements, "64"), op_table()), find_target("avx2"), false);
   };
-  EXPECT_THAT(code("9"), testing::ContainsRegex("masked.gather.*<8 x i1> splat \\(i1 true\\)"));
-  EXPECT_THAT(code("n"), testing::Not(testing::ContainsRegex("masked.gather.*<8 x i1> splat \\(i1 true\\)")));
+  EXPECT_THAT(code("9"), testing::ContainsRegex("masked.gather[^\n]*<8 x i1> <i1 true"));
+  EXPECT_THAT(code("n"), testing::Not(testing::ContainsRegex("masked.gather[^\n]*<8 x i1> <i1 true")));
 }
 
 }  // namespace
