@@ -1,7 +1,6 @@
 // What lanes read from places that nothing ties to each other.
 #include <llvm/IR/Intrinsics.h>
-
-#include <algorithm>
+#include <llvm/IR/IntrinsicsX86.h>
 
 #include "compiler/backend/llvm/kernel_emitter.h"
 
@@ -9,14 +8,29 @@ namespace lenz::native {
 
 using loops::BufferId;
 
-// The addresses, and where lanes want nothing that of the first element. Null: nobody knows that there is one.
-llvm::Value* KernelEmitter::place_to_read(BufferId id, llvm::Value* addresses, llvm::Value* mask) {
-  const TensorType& of = program_.buffers[id].type;
-  if (!std::ranges::all_of(of.sizes, [&](Dim size) { return facts_->proves(ge(size, 1)); })) return nullptr;
-  const Dim first = address_of(id, DimVec(std::vector<Dim>(of.sizes.size(), Dim(0))));
-  if (!first.is_constant()) return nullptr;
-  return b_.CreateSelect(mask, addresses,
-                         llvm::ConstantInt::get(addresses->getType(), static_cast<uint64_t>(first.constant())));
+// The addresses, and where lanes want nothing that of the first lane which does; there is one.
+llvm::Value* KernelEmitter::places_to_read(llvm::Value* addresses, llvm::Value* mask) {
+  const auto lanes = static_cast<unsigned>(lanes_);
+  llvm::Type* bits = b_.getIntNTy(lanes);
+  llvm::Value* first = b_.CreateIntrinsic(llvm::Intrinsic::cttz, {bits}, {b_.CreateBitCast(mask, bits), b_.getTrue()});
+  llvm::Value* one = b_.CreateExtractElement(addresses, b_.CreateZExt(first, b_.getInt64Ty()));
+  return b_.CreateSelect(mask, addresses, b_.CreateVectorSplat(lanes, one));
+}
+
+// In one instruction that leaves out lanes, where the target has one for such. Null: it has none.
+llvm::Value* KernelEmitter::gather_words(BufferId id, llvm::Type* type, llvm::Value* addresses, llvm::Value* mask,
+                                         llvm::Value* otherwise) {
+  constexpr int kWords = 8;
+  if (auto* widened = llvm::dyn_cast<llvm::SExtInst>(addresses)) addresses = widened->getOperand(0);
+  if (!target_.gathers_words() || lanes_ != kWords || is_complex(dtype_of(id)) || type->getScalarSizeInBits() != 32 ||
+      !addresses->getType()->getScalarType()->isIntegerTy(32))
+    return nullptr;
+  const bool real = type->getScalarType()->isFloatTy();
+  llvm::Value* wanted = b_.CreateSExt(mask, llvm::FixedVectorType::get(b_.getInt32Ty(), kWords));
+  if (real) wanted = b_.CreateBitCast(wanted, type);
+  return b_.CreateIntrinsic(
+      real ? llvm::Intrinsic::x86_avx2_gather_d_ps_256 : llvm::Intrinsic::x86_avx2_gather_d_d_256, {},
+      {otherwise, pointer(id, b_.getInt64(0), 0), addresses, wanted, b_.getInt8(sizeof(int32_t))});
 }
 
 // No instruction gathers less than 32 bits: those that have an element, where memory begins anew every 32 bits, are
@@ -26,10 +40,12 @@ llvm::Value* KernelEmitter::gather(BufferId id, llvm::Type* type, llvm::Value* a
   // Where processors have no masks, each lane under one would have a branch of its own, which nobody foresees. That
   // none wants anything is foreseen: such lanes are neighbours, as beyond the ends of an image.
   if (mask && !target_.avx512)
-    if (llvm::Value* there = place_to_read(id, addresses, mask))
-      return guarded(b_.CreateOrReduce(mask), otherwise, [&] {
-        return b_.CreateSelect(mask, b_.CreateMaskedGather(type, pointer(id, there, part), alignment(id)), otherwise);
-      });
+    return guarded(b_.CreateOrReduce(mask), otherwise, [&] {
+      if (llvm::Value* words = gather_words(id, type, addresses, mask, otherwise)) return words;
+      llvm::Value* from = pointer(id, places_to_read(addresses, mask), part);
+      llvm::Value* read = b_.CreateMaskedGather(type, from, alignment(id));
+      return b_.CreateSelect(mask, read, otherwise);
+    });
   llvm::Value* from = pointer(id, addresses, part);
   const unsigned bits = type->getScalarSizeInBits();
   if (!target_.avx512 || lanes_ < kLeastGathered || (bits != 8 && bits != 16))

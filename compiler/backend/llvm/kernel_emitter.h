@@ -310,7 +310,9 @@ class KernelEmitter {
   void recall(Frame& f, bool by_inner);
   bool known_by_column(loops::Ssa at) const;
   static constexpr int kLeastGathered = 8;
-  llvm::Value* place_to_read(loops::BufferId id, llvm::Value* addresses, llvm::Value* mask);
+  llvm::Value* places_to_read(llvm::Value* addresses, llvm::Value* mask);
+  llvm::Value* gather_words(loops::BufferId id, llvm::Type* type, llvm::Value* addresses, llvm::Value* mask,
+                            llvm::Value* otherwise);
   llvm::Value* gather(loops::BufferId id, llvm::Type* type, llvm::Value* addresses, int part, llvm::Value* mask,
                       llvm::Value* otherwise);
   bool always_has_points(Dim extent) const;

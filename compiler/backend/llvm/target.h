@@ -28,7 +28,8 @@ struct CpuTarget {
 
   // Eight words are permuted by as many indices (AVX2).
   bool permutes_words() const { return fma && vector_bytes >= 32; }
-  int lanes(int bytes) const { return vector_bytes / bytes; }  // of elements of so many bytes
+  bool gathers_words() const { return fma && vector_bytes == 32; }  // of lanes that a vector of as many words tells
+  int lanes(int bytes) const { return vector_bytes / bytes; }       // of elements of so many bytes
   // Equal keys: equal code.
   std::string key() const {
     return triple + " " + cpu + " " + features + (masks_as_words ? " words" : "") + (follows_squares ? " squares" : "");
