@@ -573,5 +573,17 @@ graph @fuzzed(%x0: c64[1, 255, 1] init uniform(0.125, 4.0, seed=24195)) {
 )");
 }
 
+// A call that raises writes to memory of open sizes: what stands in for what it wrote is as large.
+TEST(ReplayedCases, RefusedLossesWrittenToOpenSizes) {
+  expect_to_hold(R"(# fuzz: values=ordinary seed=0 sizes=s0=2,s1=5
+graph @symbolic(
+    %x0: f32[s0, 1, s1, s0], %x1: i64[s0, s1, s0], %x2: f32[1], %x3: f32[s0, s1, s0] mut, %x4: f32[] mut
+) assuming s0 != 0, s1 != 0 {
+  %0, %1 = aten.nll_loss2d_forward(%x0, %x1, %x2, 0, 0, output=%x3, total_weight=%x4)
+  return
+}
+)");
+}
+
 }  // namespace
 }  // namespace lenz::fuzz

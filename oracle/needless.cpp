@@ -355,7 +355,7 @@ std::unique_ptr<Graph> with_stand_in(const Graph& graph, NodeId raises, const St
     const bool takes = real ? !(std::isinf(stand_in.number) && dtypes::float8.has(type.dtype))
                             : std::isfinite(stand_in.number) && (stand_in.number >= 0 || info(type.dtype).is_signed);
     const double held = takes ? stand_in.number : kInteger;
-    const DimVec sizes = sizes_to_place(*other, type);
+    const DimVec sizes = writes ? DimVec(type.sizes()) : sizes_to_place(*other, type);
     const Arg args[] = {other->context().dims(sizes),
                         real ? Arg::of_real(held) : Arg::of_int(static_cast<int64_t>(held))};
     const Keyword as[] = {{"dtype", Arg::of_dtype(type.dtype)}, {"device", Arg::of_device(type.device)}};
