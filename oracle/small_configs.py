@@ -132,16 +132,20 @@ def divided(value, by):
     return value // by if type(value) is int and value % by == 0 and value // by > 1 else value
 
 
-def narrower(configs):
+def narrower(configs, least=24):
     """All widths divided by one number; there are as many heads, narrower ones."""
     main = [m for c in configs for n in MAIN if (v := attribute(c, n)) for m in (v if isinstance(v, (list, tuple)) else [v])
             if type(m) is int and m > 0]
     heads = [v for c in configs for n in names_of(c) if HEAD_SIZE.search(n) and type(v := attribute(c, n)) is int and v > 0]
-    by = next((f for f in (128, 64, 32, 16, 8, 4, 2) if min(main, default=0) >= f * 24 and min(heads, default=f * 2) >= f * 2), 1)
+    by = next((f for f in (128, 64, 32, 16, 8, 4, 2) if min(main, default=0) >= f * least and min(heads, default=f * 2) >= f * 2), 1)
     for config in configs:
         for name in names_of(config):
             if WIDE.match(name) and not NO_WIDTH.search(name):
                 put(config, name, divided(attribute(config, name), by))
+
+
+def less_narrow(configs):
+    narrower(configs, least=48)
 
 
 def fewer_heads(configs):
@@ -157,7 +161,7 @@ def fewer_heads(configs):
                 put(config, name, divided(value, by))
 
 
-WAYS = (same_widths, narrower, fewer_heads, as_they_are)
+WAYS = (same_widths, narrower, less_narrow, fewer_heads, as_they_are)
 
 
 def with_small_images(configs):
