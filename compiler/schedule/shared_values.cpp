@@ -138,6 +138,7 @@ class Sharer {
     const NestFacts facts = facts_of(nest);
     size_t best = nest.axes.size();
     if (stands_alone(nest.tag) || !facts.a_value_each() || facts.draws || !facts.inner.empty()) return best;
+    if (facts.cost <= kLeastSaved) return best;
     double most = std::max(kLeastSaved, kPart * facts.cost);
     Dim points = 1;
     for (const Axis& a : nest.axes) points = points * a.extent;
@@ -146,6 +147,8 @@ class Sharer {
     for (size_t k = 0; k < nest.axes.size() && nest.axes.size() > 1; ++k) {
       const Dim extent = nest.axes[k].extent;
       if (extent.is_constant() && extent.constant() < kFewPoints) continue;
+      // What is read for its points alone need not be there where it has none.
+      if (!program_.assumptions.known().proves(ge(extent, 1))) continue;
       const double saved = Sharing(nest, nest.axes[k].symbol).saved();
       if (saved <= most) continue;
       most = saved;

@@ -15,11 +15,12 @@
 namespace lenz::schedule {
 namespace {
 
-std::string sampled(const std::string& channels, const std::string& size, int how = 0, int padding = 0) {
+std::string sampled(const std::string& channels, const std::string& size, int how = 0, int padding = 0,
+                    const std::string& where = "") {
   return fmt::format(
-      "graph @g(%x: f32[2, {0}, 5, {1}], %at: f32[2, 4, {1}, 2]) {{\n"
+      "graph @g(%x: f32[2, {0}, 5, {1}], %at: f32[2, 4, {1}, 2]) {4} {{\n"
       "  %y = aten.grid_sampler_2d(%x, %at, {2}, {3}, false)\n  return %y\n}}\n",
-      channels, size, how, padding);
+      channels, size, how, padding, where);
 }
 
 loops::Program naive(const std::string& graph) { return to_loops(*parse_graph(graph, op_table())); }
@@ -54,7 +55,8 @@ TEST(SharedValues, WeightsOfAPixelServeAllChannels) {
 TEST(SharedValues, NotOfFewPointsNorOfSmallPrograms) {
   EXPECT_EQ(axes_of_nests(sampled("2", "6")).size(), 1u);
   EXPECT_EQ(axes_of_nests(sampled("3", "6"), 1).size(), 1u);
-  EXPECT_GT(axes_of_nests(sampled("c", "6"), 1).size(), 1u);
+  EXPECT_GT(axes_of_nests(sampled("c", "6", 0, 0, "where c in 2..64"), 1).size(), 1u);
+  EXPECT_EQ(axes_of_nests(sampled("c", "6", 0, 0, "where c in 0..64"), 1).size(), 1u);  // nothing need be there
 }
 
 TEST(SharedValues, WhatCoordinatesDecideStays) {
