@@ -23,8 +23,7 @@ constexpr double kMostDrawn = 320;     // what one that draws costs: its code is
 constexpr int64_t kLeastScanned = 2;   // vectors of a row that is scanned in lanes
 constexpr double kFewOfColumn = 3;     // simple operations, which need no registers of their own beside a sum's
 constexpr uint32_t kMostBytes = 32;    // lanes of these
-constexpr uint32_t kFewVectors =
-    8;  // of bytes: what is left of a row goes byte by byte where masks have no lanes so short
+constexpr uint32_t kFewVectors = 8;    // of bytes: what is left of a row may go byte by byte
 
 // Simple operations for each number that is combined: not what is made of the result, nor what is there once.
 double cost_of_column(const Nest& nest) {
