@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <utility>
+#include <vector>
 
 #include "compiler/graph/host_kernels.h"
 #include "compiler/graph/lazy_views.h"
@@ -126,11 +128,33 @@ class Decomposer {
 
   // Whether all places of a look are known to be elements of what it looks at.
   bool sees_no_more(const Type& look, const Type& shown) const {
+    if (shows_as(look, shown)) return true;
     if (!(contiguous_strides(shown.sizes()) == DimVec(shown.strides()))) return false;
     Dim last = look.offset;
     for (size_t d = 0; d < look.rank(); ++d) last += look.strides()[d] * (look.sizes()[d] - 1);
     const Facts& known = graph_.assumptions.known();
     return known.proves(ge(look.offset, shown.offset)) && known.proves(lt(last, shown.offset + numel(shown.sizes())));
+  }
+
+  // Whether both show the same places in the same order, whatever dims that is said in.
+  bool shows_as(const Type& a, const Type& b) const {
+    const Facts& known = graph_.assumptions.known();
+    auto same = [&](Dim x, Dim y) { return x == y || known.proves(eq(x, y)); };
+    const auto steps = [&](const Type& type) {
+      std::vector<std::pair<Dim, Dim>> made;  // of each run of dims that are one: how many, and how far apart
+      for (size_t d = 0; d < type.rank(); ++d) {
+        const Dim size = type.sizes()[d], stride = type.strides()[d];
+        if (same(size, 1)) continue;
+        if (!made.empty() && same(made.back().second, size * stride))
+          made.back() = {made.back().first * size, stride};
+        else
+          made.push_back({size, stride});
+      }
+      return made;
+    };
+    return same(a.offset, b.offset) && std::ranges::equal(steps(a), steps(b), [&](const auto& x, const auto& y) {
+             return same(x.first, y.first) && same(x.second, y.second);
+           });
   }
 
   // Who shows a value's memory, lazily conjugated or negated too; none if it is its own.

@@ -61,11 +61,18 @@ struct LooseParts {
   }
 };
 
-// Whether the sign of a certain result may hang on an operand that may be of either sign.
+// Whether the sign of a certain result may hang on an operand that may be of either sign, or on which of two zeros a
+// truth chooses that is open.
 bool takes_an_open_sign(std::span<const ElementsIn> operands, int64_t i) {
-  return std::ranges::any_of(operands, [&](const ElementsIn& o) {
-    return o.kind == ScalarKind::real && o.error_at(i) > 0 && !(std::fabs(o.real(i)) > o.error_at(i));
-  });
+  bool chooses = false, minus = false, plus = false;
+  for (const ElementsIn& o : operands) {
+    const double error = o.error_at(i);
+    if (o.kind == ScalarKind::integer) chooses = chooses || error > 0;
+    if (o.kind != ScalarKind::real) continue;
+    if (error > 0 && !(std::fabs(o.real(i)) > error)) return true;
+    if (o.real(i) == 0) (std::signbit(o.real(i)) ? minus : plus) = true;
+  }
+  return chooses && minus && plus;
 }
 }  // namespace
 

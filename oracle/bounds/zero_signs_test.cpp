@@ -70,6 +70,20 @@ TEST(Bounds, WhatLooksAtALooseZeroIsOpenBothWays) {
   EXPECT_TRUE(j.with(5, 0, -INFINITY).mismatch);
 }
 
+// Which zero is chosen by a number that may be above 0 or not is open, and so is its sign.
+TEST(Bounds, AnOpenTruthChoosesBetweenZerosOfBothSigns) {
+  Judged j(R"(graph @g(%x: f32[2], %y: f32[2], %z: f32[2]) {
+    %s = aten.sinc(%x) %c = aten.gt(%s, 0) %w = aten.where(%c, %y, %z) %n = aten.neg(%w)
+    %d = aten.gt(%x, 0) %v = aten.where(%d, %y, %z)
+    return %n, %v
+  })",
+           {{3, 0.5}, {-0.0, -0.0}, {0, 0}});
+  EXPECT_FALSE(j.verdict().mismatch) << j.verdict().mismatch->summary();
+  EXPECT_FALSE(j.with(0, 0, 0.0F).mismatch);
+  EXPECT_FALSE(j.with(0, 0, -0.0F).mismatch);
+  EXPECT_TRUE(j.with(1, 0, 0.0F).mismatch);
+}
+
 // What the other sign gives is rounded as well: pi of f32 is no pi.
 TEST(Bounds, WhatTheOtherZeroGivesIsRounded) {
   for (Dtype dtype : {Dtype::f64, Dtype::f32, Dtype::f16, Dtype::bf16}) {

@@ -77,7 +77,9 @@ void forward_rows(RowSink& t) {
                 meaning("return aten.where(aten.gt(%self, 0), %self, aten.mul(%self, $negative_slope))", row)));
   t.row("elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor",
         fitting("alpha:computed scale:computed input_scale:computed", widely(R"(
-    %low = aten.mul(aten.expm1(aten.mul(%self, $input_scale)), $alpha * $scale)
+    %grown = aten.expm1(aten.mul(%self, $input_scale))
+    if is_constant($alpha) and is_constant($scale) { %low = aten.mul(%grown, 1.0 * $alpha * $scale) }
+    else { %low = aten.mul(aten.mul(%grown, $alpha), $scale) }
     return aten.where(aten.lt(%self, 0), %low, aten.mul(%self, $scale)))",
                                                                              row)));
   Row selu = row;
@@ -91,7 +93,7 @@ void forward_rows(RowSink& t) {
                                                             row)));
   row.generate = make::activation_of_any_sign;
   t.row("hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor", fitting("lambd:result", meaning(R"(
-    %small = aten.logical_and(aten.ge(%self, 0 - $lambd), aten.le(%self, $lambd))
+    %small = aten.le(aten.abs(%self), $lambd)
     return aten.where(%small, 0.0, %self))",
                                                                                                row)));
   row.generate = make::activation;
@@ -249,12 +251,12 @@ void backward_rows(RowSink& t) {
                                                             row)));
   t.row("hardshrink_backward(Tensor grad_out, Tensor self, Scalar lambd) -> Tensor",
         fitting("lambd:result", meaning(LENZ_PROMOTED("%grad_out", "%self") R"(
-    %small = aten.logical_and(aten.ge(%x, 0 - $lambd), aten.le(%x, $lambd))
+    %small = aten.le(aten.abs(%x), $lambd)
     return aten.where(%small, 0.0, %g))",
                                         row)));
   t.row("softshrink_backward(Tensor grad_output, Tensor self, Scalar lambd) -> Tensor",
         fitting("lambd:result", meaning(LENZ_PROMOTED("%grad_output", "%self") R"(
-    %small = aten.logical_and(aten.ge(%x, 0 - $lambd), aten.le(%x, $lambd))
+    %small = aten.le(aten.abs(%x), $lambd)
     return aten.where(%small, 0.0, %g))",
                                         row)));
   t.row("logit_backward(Tensor grad_output, Tensor self, float? eps=None) -> Tensor",
@@ -273,8 +275,16 @@ void backward_rows(RowSink& t) {
       "self_or_result) -> Tensor",
       fitting("alpha:computed scale:computed input_scale:computed",
               meaning(LENZ_PROMOTED("%grad_output", "%self_or_result") R"(
-    if $is_result { %low = aten.mul(aten.add(%x, $alpha * $scale), $input_scale) }
-    else { %low = aten.mul(aten.exp(aten.mul(%x, $input_scale)), $input_scale * $alpha * $scale) }
+    $known = is_constant($alpha) and is_constant($scale) and is_constant($input_scale)
+    if $is_result {
+      if $known { $end = 1.0 * $alpha * $scale %moved = aten.add(%x, $end) }
+      else { %end = aten.mul(aten.scalar_tensor($alpha, dtype=f64, device=device(%x)), $scale) %moved = aten.add(%x, %end) }
+      %low = aten.mul(%moved, $input_scale)
+    } else {
+      %grown = aten.exp(aten.mul(%x, $input_scale))
+      if $known { %low = aten.mul(%grown, 1.0 * $input_scale * $alpha * $scale) }
+      else { %low = aten.mul(aten.mul(aten.mul(%grown, $input_scale), $alpha), $scale) }
+    }
     return aten.where(aten.le(%x, 0), aten.mul(%g, %low), aten.mul(%g, $scale)))",
                       loosely(row))));
   row.infer = rule::leaky_relu_backward;
