@@ -80,7 +80,7 @@ const std::vector<Fixed>& fixed_things() {
 
 namespace {
 // Of kRound cases as many as there are parts; what takes long comes last, so that most are asked before long.
-constexpr uint64_t kShortParts = 128, kLongParts = 64, kRound = 65536;
+constexpr uint64_t kShortParts = 64, kLongParts = 64, kRound = 65536;
 
 // Long graphs, and those of many open sizes, of which much is to be proved.
 bool takes_long(const Fixed& fixed) {
