@@ -12,7 +12,7 @@ from torch._subclasses.fake_tensor import DataDependentOutputException
 from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols
 from torch.utils._pytree import tree_flatten, tree_leaves, tree_map
 
-from . import autocast, command, open_sizes, spelling, stand_ins
+from . import autocast, command, open_sizes, spelling, stand_ins, tracing
 from .conditions import Conditions, is_condition
 from .errors import ExportError, source_of_node
 from .reals import Reals
@@ -50,6 +50,7 @@ class Module:
     def __init__(self, symbols):
         self.symbols = symbols
         self.externs = {}  # schema -> the nodes that call it
+        self.decided = []  # (condition on sizes, answer), by which ops were taken apart
         self.graphs = []  # texts of sub-graphs
         self.graph_names = set()
         self.sources = {}  # graph -> value -> Source
@@ -329,8 +330,9 @@ class GraphWriter:
         fixed = self.symbols.fixed()
         asks = False  # for numbers, which open sizes are not
         try:
-            graph, places = autocast.decomposed(op, self.metas(node.args), self.metas(dict(node.kwargs)),
-                                                *([context] if context else []))
+            with tracing.decisions(self.module.decided):
+                graph, places = autocast.decomposed(op, self.metas(node.args), self.metas(dict(node.kwargs)),
+                                                    *([context] if context else []))
         except RuntimeError as e:
             asks = "concrete integers" in str(e) or "symbolic sizes" in str(e)
             if not asks:
