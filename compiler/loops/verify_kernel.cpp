@@ -164,8 +164,8 @@ bool ProgramVerifier::told_by_dims(const Kernel& n, const Access& a, const Acces
   return points.injective(shared);
 }
 
-// Whether dims that all accesses to a buffer write alike tell the point, over the kernel's axes alone: they do of columns
-// that are joined one by one, which are more pairs than are looked at.
+// Whether dims that all accesses to a buffer write alike tell the point, over the kernel's axes alone: they do of
+// columns that are joined one by one, which are more pairs than are looked at.
 bool ProgramVerifier::told_by_all(const Kernel& n, BufferId id, std::span<const Access> accesses,
                                   const Scope& scope) const {
   IndexSpace points(program_.context->syms, scope.facts);
