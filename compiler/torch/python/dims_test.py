@@ -139,6 +139,13 @@ class Dims(ExportCase):
         self.assertNotIn("!=", made.text.partition(" assuming ")[0])
         self.gives(made, f, *(torch.rand(n, m, 4) for n, m in ((1, 1), (1, 7), (5, 1), (3, 11))))
 
+    def test_a_size_that_another_condition_excludes_too(self):
+        f = lambda x: (x[::2] * x[1::2],)
+        with self.assertWarns(lenz.DynamicWarning) as told:
+            made = self.export(f, X.clone(), dynamic={"x": {0: range(2, 65)}})
+        self.assertIn("the text is not for 3, 5, 7", str(told.warning))
+        self.gives_at(made, f, 2, 4, 34)
+
     def test_a_size_of_one_of_which_the_program_asks_too(self):
         for f in (lambda x: x @ x.mT if x.shape[1] != 1 else x, lambda x: x.squeeze(0).sum(-1),
                   lambda x: (lambda y: y.permute(*range(y.dim() - 1, -1, -1)))(x.squeeze(1))):

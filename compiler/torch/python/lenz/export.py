@@ -166,9 +166,11 @@ def _of_few(text, program, module, path):
             told = _canonical(fewer, module, path)
         except ExportError:
             continue
+        sizes = [n for n in sizes if not spared.are_excluded(symbols.shape_env, symbol, n, [*left_out, *guards])]
         places = [{names[symbol]: n} for n in sizes] + [{names[symbol]: n} | everywhere for n in sizes if everywhere]
         if all(spared.differs_at(told, path.parent, place) is None for place in places):
-            text, left_out, everywhere[names[symbol]] = fewer, [*left_out, *guards], sizes[0]
+            text, left_out = fewer, [*left_out, *guards]
+            everywhere |= {names[symbol]: n for n in sizes[:1]}
     for dim, symbol, size in program.few:
         if symbol not in names or spared.are_excluded(symbols.shape_env, symbol, size, left_out):
             continue
