@@ -222,8 +222,11 @@ bool any_is_lazy(const std::vector<c10::IValue>& operands) {
 
 // What a product of two lazy conjugates gives is a lazy conjugate in memory that nobody else knows. How that encodes it
 // is no part of what the op says; views of operands stay as they are.
+// Zeros that libtorch keeps no memory for get some, for who compiles reads it.
 void resolve_own_memory(at::Tensor& t, std::span<const Arg> args, std::span<const RunValue> values) {
-  if (!t.defined() || !(t.is_conj() || t.is_neg())) return;
+  if (!t.defined()) return;
+  if (t._is_zerotensor()) t = at::empty_strided(t.sizes(), t.strides(), t.options()).zero_();
+  if (!(t.is_conj() || t.is_neg())) return;
   bool own = true;
   for (const Arg& a : args)
     for_each_value(a, [&](ValueId v) {

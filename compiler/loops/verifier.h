@@ -130,6 +130,7 @@ class ProgramVerifier {
   std::vector<DimVec> radices(BufferId id) const;
   bool same_point(const Kernel& n, const Access& a, const Access& b, const Scope& scope) const;
   bool told_by_dims(const Kernel& n, const Access& a, const Access& b, const Scope& scope, bool of_points) const;
+  bool told_by_all(const Kernel& n, BufferId id, std::span<const Access> accesses, const Scope& scope) const;
   static bool told_by_tiles(const Kernel& n, const Access& a, const Access& b);
   void points_apart(const Kernel& n, std::span<const Access> accesses, const Scope& scope);
 

@@ -164,6 +164,34 @@ bool ProgramVerifier::told_by_dims(const Kernel& n, const Access& a, const Acces
   return points.injective(shared);
 }
 
+// Whether dims that all accesses to a buffer write alike tell the point, over the kernel's axes alone: they do of
+// columns that are joined one by one, which are more pairs than are looked at.
+bool ProgramVerifier::told_by_all(const Kernel& n, BufferId id, std::span<const Access> accesses,
+                                  const Scope& scope) const {
+  IndexSpace points(program_.context->syms, scope.facts);
+  for (const Axis& axis : n.axes) points.add_axis(axis.symbol, axis.extent);
+  auto of_points = [&](Dim index) {
+    bool known = true;
+    if (!index.is_constant())
+      for_each_symbol(index, [&](const SymNode* s) {
+        known = known && (scope.bound.contains(symbol_id(s)) || points.mentions_axis(Dim(s)));
+      });
+    return known;
+  };
+  std::optional<std::vector<std::optional<Dim>>> told;
+  for (const Access& a : accesses) {
+    if (!share(a.buffer, id)) continue;
+    if (!told) told.emplace(a.index.begin(), a.index.end());
+    if (a.buffer != id || a.index.size() != told->size()) return false;
+    for (size_t d = 0; d < a.index.size(); ++d)
+      if ((*told)[d] && (a.index[d] != *(*told)[d] || !of_points(a.index[d]))) (*told)[d].reset();
+  }
+  std::vector<Dim> alike;
+  for (const std::optional<Dim>& index : told.value_or(std::vector<std::optional<Dim>>()))
+    if (index) alike.push_back(*index);
+  return points.injective(alike);
+}
+
 void ProgramVerifier::points_apart(const Kernel& n, std::span<const Access> accesses, const Scope& scope) {
   size_t pairs = 0, proofs = 0;
   // What many accesses have in common is proved once.
@@ -186,8 +214,12 @@ void ProgramVerifier::points_apart(const Kernel& n, std::span<const Access> acce
     proved[a.buffer].push_back({&a, &b, never || same_point(n, a, b, scope)});
     return proved[a.buffer].back().apart;
   };
+  std::unordered_map<BufferId, bool> told;
   for (const Access& store : accesses) {
     if (!store.is_store) continue;
+    auto [known, is_new] = told.try_emplace(store.buffer, false);
+    if (is_new) known->second = told_by_all(n, store.buffer, accesses, scope);
+    if (known->second) continue;
     const Access* met = &store;
     bool fine = store.distinct || apart(store, store) || store.space.injective(store.index, radices(store.buffer));
     for (const Access& other : accesses) {

@@ -3,6 +3,7 @@
 Sizes that vary: which are kept, which become facts, and what is said of those that a program does not keep."""
 
 import math
+import warnings
 
 import numpy as np
 import torch
@@ -129,6 +130,30 @@ class Dims(ExportCase):
             check = command.run("check", made.path, "--seeds", "2", "--bind", "s0=2")
             self.assertEqual(check.returncode, 0, check.stdout + check.stderr)
 
+    def test_a_size_of_one_of_which_only_the_inside_of_an_op_asks(self):
+        layer = torch.nn.TransformerEncoderLayer(4, 2, 8, batch_first=True).eval()
+        f = lambda x: (x @ x.mT, layer(x), torch.nn.functional.linear(x.transpose(0, 1), x[0, :1]), x.mT.contiguous())
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", lenz.DynamicWarning)
+            made = self.export(f, torch.rand(3, 5, 4), dynamic={"x": {0: range(1, 9), 1: range(1, 65)}})
+        self.assertNotIn("!=", made.text.partition(" assuming ")[0])
+        self.gives(made, f, *(torch.rand(n, m, 4) for n, m in ((1, 1), (1, 7), (5, 1), (3, 11))))
+
+    def test_a_size_that_another_condition_excludes_too(self):
+        f = lambda x: (x[::2] * x[1::2],)
+        with self.assertWarns(lenz.DynamicWarning) as told:
+            made = self.export(f, X.clone(), dynamic={"x": {0: range(2, 65)}})
+        self.assertIn("the text is not for 3, 5, 7", str(told.warning))
+        self.gives_at(made, f, 2, 4, 34)
+
+    def test_a_size_of_one_of_which_the_program_asks_too(self):
+        for f in (lambda x: x @ x.mT if x.shape[1] != 1 else x, lambda x: x.squeeze(0).sum(-1),
+                  lambda x: (lambda y: y.permute(*range(y.dim() - 1, -1, -1)))(x.squeeze(1))):
+            with self.assertWarns(lenz.DynamicWarning) as told:
+                made = self.export(f, torch.rand(3, 5, 4), dynamic={"x": {0: range(1, 9), 1: range(1, 65)}})
+            self.assertIn("the text is not for 1", str(told.warning))
+            self.gives(made, f, torch.rand(2, 7, 4))
+
     def test_pools_leave_sizes_open(self):
         def f(x):
             rows = x[None, None]
@@ -155,16 +180,19 @@ class Dims(ExportCase):
                 np.testing.assert_allclose(got["out0"], f(x, k).numpy(), rtol=1e-4, atol=1e-5)
 
     def gives_at(self, made, f, *sizes):
+        self.gives(made, f, *(torch.rand(n, 4) for n in sizes), rtol=1e-6)
+
+    def gives(self, made, f, *arguments, rtol=1e-5):
         inputs, results = self.folder / "in.npz", self.folder / "out.npz"
-        for n in sizes:
-            x = torch.rand(n, 4)
+        for x in arguments:
             made.save_inputs(inputs, (x.clone(),))
             for on in ("eager", "interp"):
                 done = command.run("run", made.path, "--on", on, "--inputs", inputs, "--save", results, "--show", "0")
-                self.assertEqual(done.returncode, 0, f"{n}: {done.stderr}")
+                self.assertEqual(done.returncode, 0, f"{x.shape}: {done.stderr}")
                 with np.load(results) as got:
-                    for i, value in enumerate(f(x)):
-                        np.testing.assert_allclose(got[f"out{i}"], value.numpy(), rtol=1e-6, err_msg=f"{n}")
+                    for i, value in enumerate(torch.utils._pytree.tree_leaves(f(x))):
+                        value = value.detach().numpy()
+                        np.testing.assert_allclose(got[f"out{i}"], value, rtol=rtol, atol=1e-6, err_msg=f"{x.shape}")
 
     def test_a_size_by_which_the_program_can_not_divide(self):
         root = lambda x, n: x ** (1 / n)

@@ -566,6 +566,15 @@ class Exports(ExportCase):
         with self.assertRaisesRegex(lenz.ExportError, "takes 4 arguments, and is given 3"):
             lenz.export_fx(traced, (args[0], {"x": args[1]["x"]}), self.path)
 
+    def test_zeros_without_memory_and_calls_for_types_alone(self):
+        f = torch.func.hessian(lambda x: x.prod())
+        x = torch.arange(1.0, 5.0)
+        traced = torch.fx.experimental.proxy_tensor.make_fx(f, tracing_mode="fake")(x)
+        self.assertIn("prims.mul", traced.code)
+        made = lenz.export_fx(traced, (x,), self.path)
+        self.assertNotIn("extern", made.text)
+        self.agrees(made, f, x)
+
     def test_a_buffer_that_is_conjugated_lazily(self):
         net = nn.Module()
         net.register_buffer("turn", torch.polar(torch.ones(2), torch.randn(2)).conj())

@@ -44,6 +44,10 @@ class Program:
     # For each result of the FX graph: None if the user gets it, else the placeholder that it is written to.
     written_back: list
     asked: list = dataclasses.field(default_factory=list)  # conditions on sizes, with the user's lines that asked them
+    within: set = dataclasses.field(default_factory=set)  # as `Notes` has them
+    decided: list = dataclasses.field(default_factory=list)
+    missing: list = dataclasses.field(default_factory=list)  # (condition, what it leaves out of the sizes that were asked for)
+    few: list = dataclasses.field(default_factory=list)  # as `dims.few` has them
 
     def shape_env(self):
         for node in self.gm.graph.nodes:
@@ -110,8 +114,10 @@ def by_export(model, args, kwargs, dynamic):
     if error is not None:
         raise translated(error, notes, model, dynamic) from error
     _require_seen_by_eager(notes.caught())
-    made = dataclasses.replace(of_exported(program, (args, kwargs)), asked=notes.asked)
-    dims.require_kept(wanted, made.inputs, made.shape_env(), notes.asked)
+    made = dataclasses.replace(of_exported(program, (args, kwargs)), asked=notes.asked, decided=notes.decided,
+                               within=set() if notes.broke else notes.within)
+    made.missing = dims.require_kept(wanted, made.inputs, made.shape_env(), notes.asked)
+    made.few = dims.few(wanted, made.inputs)
     return made
 
 

@@ -172,13 +172,31 @@ def of_any_size(wanted):
 
 def require_kept(wanted, inputs, shape_env, conditions):
     """That the program is captured for the sizes that were asked for. Another range is an error, and so is an equation
-    that holds near one size alone; what else is left out is told. conditions: on sizes, with the user's lines that asked them."""
+    that holds near one size alone; what else is left out is returned: the condition and the words for it.
+    conditions: on sizes, with the user's lines that asked them."""
     if shape_env is None:
-        return
-    for a in wanted:
-        for i in inputs:
-            if i.real is a.tensor and isinstance(i.placeholder.meta.get("val"), torch.Tensor):
-                _require_dim(a, i.placeholder.meta["val"].shape[a.dim], shape_env, conditions)
+        return []
+    return [missing for a in wanted for i in inputs
+            if i.real is a.tensor and isinstance(i.placeholder.meta.get("val"), torch.Tensor)
+            for missing in _require_dim(a, i.placeholder.meta["val"].shape[a.dim], shape_env, conditions)]
+
+
+def tell(missing, stacklevel):
+    for words in dict.fromkeys(missing):
+        warnings.warn(DynamicWarning(words), stacklevel=stacklevel + 1)
+
+
+def left_out(a, sizes, line):
+    """The words for sizes that the text is not for though they were asked for."""
+    return f"{a}: `dynamic` asks for {_span(a.low or 0, a.high)}; the text is not for {sizes}" + (f"\n  at {line}" if line else "")
+
+
+def few(wanted, inputs):
+    """Sizes 0 and 1 of dims of which they are asked for: (dim, symbol, size)."""
+    sizes = [(a, i.placeholder.meta["val"].shape[a.dim]) for a in wanted for i in inputs
+             if i.real is a.tensor and isinstance(i.placeholder.meta.get("val"), torch.Tensor)]
+    return list({(size.node.expr, n): (a, size.node.expr, n) for a, size in sizes for n in range(_FROM_TWO)
+                 if a.low is not None and isinstance(size, torch.SymInt) and size.node.expr.is_Symbol}.values())
 
 
 def holds(condition, symbol, size):
@@ -192,7 +210,7 @@ def holds(condition, symbol, size):
 def _require_dim(a, size, shape_env, conditions):
     e = shape_env.replace(size.node.expr) if isinstance(size, torch.SymInt) else sympy.S.Zero
     if len(e.free_symbols) != 1:
-        return
+        return []
     (symbol,) = e.free_symbols
     low, high = _range(e, symbol, shape_env)
     values, holes = _some(symbol, shape_env), []
@@ -213,19 +231,20 @@ def _require_dim(a, size, shape_env, conditions):
                               f"left: {sizes(holding)}", line, "leave that size out of `dynamic`, or write that line for every "
                               "size (n // 2 for int(n * 0.5), tensors for what needs it as a number)")
         if len(holding) < len(values):
-            holes.append((sizes([v for v in values if v not in holding]), line))
+            holes.append((guard.expr, sizes([v for v in values if v not in holding]), line))
     too_low, too_high = a.low is not None and low > a.low, a.high is not None and high is not None and high < a.high
     if too_low and not (a.insists or too_high):
         line = _line_that_excludes(e, symbol, a.low, shape_env, conditions)
-        holes.append((", ".join(str(v) for v in range(a.low, min(low, a.low + 6))) + (", ..." if low - a.low > 6 else ""), line))
+        below = ", ".join(str(v) for v in range(a.low, min(low, a.low + 6))) + (", ..." if low - a.low > 6 else "")
+        holes.append((None, below, line))
     elif too_low or too_high:
         raise ExportError(f"the program is captured for {_span(low, high)} of {a} alone; `dynamic` asks for "
                           f"{_span(a.low or 0, a.high)}",
                           _line_that_excludes(e, symbol, a.low if too_low else a.high, shape_env, conditions),
                           f"ask for range({low}, {'...' if high is None else high + 1}), or write that line for every size")
-    for missing, line in holes if a.low is not None or a.high is not None else ():
-        warnings.warn(DynamicWarning(f"{a}: `dynamic` asks for {_span(a.low or 0, a.high)}; the text is not for {missing}"
-                                     + (f"\n  at {line}" if line else "")), stacklevel=5)
+    if a.low is None and a.high is None:
+        return []
+    return [(guard, left_out(a, sizes_of_it, line)) for guard, sizes_of_it, line in holes]
 
 
 def _most(condition, symbol, values, holding):

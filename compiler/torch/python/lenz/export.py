@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch.utils._pytree import tree_flatten_with_path
 
-from . import capture, command, spelling, weights as values
+from . import capture, command, dims, spared, spelling, weights as values
 from .errors import ExportError, source_of_node
 from .slices import Slices
 from .spelling import Unspeakable
@@ -145,9 +145,41 @@ def _write(program, path, weights, sources, constant_limit):
         inputs.append(text)
     main = writer.text(inputs, outputs, metas, _facts(module))
     externs = "".join(f"extern {spelling.quoted(schema)}\n" for schema in module.externs)
-    return _filed(path, externs + "\n\n".join([main, *module.graphs]) + "\n", module, arrays,
-                  [(bare(name), i.kind, i.real) for i, name in kept if name in dict(metas)], sources,
-                  [i.place for i, name in kept if name in dict(metas)])
+    text, missing = _of_few(externs + "\n\n".join([main, *module.graphs]) + "\n", program, module, path)
+    done = _filed(path, text, module, arrays, [(bare(name), i.kind, i.real) for i, name in kept if name in dict(metas)],
+                  sources, [i.place for i, name in kept if name in dict(metas)])
+    dims.tell(missing, stacklevel=3)
+    return done
+
+
+def _of_few(text, program, module, path):
+    """The text for sizes 0 and 1 as far as it is for them: without conditions that it does not need, with those that it does;
+    and what is left out of the sizes that were asked for."""
+    symbols, left_out, missing, everywhere = module.symbols, [], [], {}
+    names = {symbol: name for name, symbol in symbols.named().items()}
+    for symbol, (guards, sizes) in spared.conditions(symbols.shape_env, program.within, program.decided + module.decided).items():
+        if symbol not in names:
+            continue
+        kept = set(symbols.facts(but=[*left_out, *guards]))
+        fewer = spared.without(text, set(symbols.facts()) - kept)
+        try:
+            told = _canonical(fewer, module, path)
+        except ExportError:
+            continue
+        sizes = [n for n in sizes if not spared.are_excluded(symbols.shape_env, symbol, n, [*left_out, *guards])]
+        places = [{names[symbol]: n} for n in sizes] + [{names[symbol]: n} | everywhere for n in sizes if everywhere]
+        if all(spared.differs_at(told, path.parent, place) is None for place in places):
+            text, left_out = fewer, [*left_out, *guards]
+            everywhere |= {names[symbol]: n for n in sizes[:1]}
+    for dim, symbol, size in program.few:
+        if symbol not in names or spared.are_excluded(symbols.shape_env, symbol, size, left_out):
+            continue
+        value = spared.differs_at(_canonical(text, module, path), path.parent, {names[symbol]: size}, spared.have_as_many_dims)
+        if value is not None:
+            text = spared.stating(text, {names[symbol]: size}, "{name} != {size}")
+            line = next((found[value[1:]] for found in module.sources.values() if value[1:] in found), None)
+            missing.append(dims.left_out(dim, size, line))
+    return text, [words for guard, words in program.missing if guard not in left_out] + missing
 
 
 def _filed(path, *what):
@@ -251,23 +283,11 @@ def _write_all(contents):
         temporary.replace(file)
 
 
-def _parts(text):
-    """What commas part that stand in no brackets."""
-    parts, depth = [""], 0
-    for c in text.replace(", ", ","):
-        depth += (c == "(") - (c == ")")
-        if c == "," and depth == 0:
-            parts.append("")
-        else:
-            parts[-1] += c
-    return parts
-
-
 def _split(type_text):
     """Dtype, sizes and the rest of a type as text."""
     dtype, _, rest = type_text.partition("[")
     sizes, _, rest = rest.partition("]")
-    return dtype, _parts(sizes), rest
+    return dtype, spared.parts(sizes), rest
 
 
 def _named_here(said, told, text, agree):
@@ -290,7 +310,7 @@ def _named_here(said, told, text, agree):
 def _without_facts(head, symbol):
     """A graph's first line without what it says of one symbol."""
     before, where, facts = head.removesuffix(" {").partition(" where ")
-    kept = [f for f in _parts(facts) if not re.match(rf"{symbol} (==|in) ", f)]
+    kept = [f for f in spared.parts(facts) if not re.match(rf"{symbol} (==|in) ", f)]
     return f"{before}{where}{', '.join(kept)} {{" if where and any(kept) else f"{before} {{"
 
 

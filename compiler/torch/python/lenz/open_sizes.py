@@ -62,6 +62,18 @@ def _pools_open(plain):
     return pooled
 
 
+def _densely(plain):
+    """Python leaves the call out where a tensor lies densely as it is, which hangs on sizes that are 1: the op may tell."""
+
+    @functools.wraps(plain)
+    def contiguous(tensor, memory_format=torch.contiguous_format):
+        if _has_open(list(tensor.shape)):
+            return torch.ops.aten.contiguous.default(tensor, memory_format=memory_format)
+        return plain(tensor, memory_format=memory_format)
+
+    return contiguous
+
+
 def _has_open(data):
     return isinstance(data, (torch.SymInt, torch.SymFloat)) or isinstance(data, (list, tuple)) and any(map(_has_open, data))
 
@@ -107,5 +119,6 @@ def left_open(notes):
             return plain(size)
 
     pools = unittest.mock.patch.object(torch, "max_pool1d", _pools_open(torch.max_pool1d))
-    with unittest.mock.patch.multiple(torch.SymInt, __index__=index, __int__=index), pools, _Leaves(notes):
+    dense = unittest.mock.patch.object(torch.Tensor, "contiguous", _densely(torch.Tensor.contiguous))
+    with unittest.mock.patch.multiple(torch.SymInt, __index__=index, __int__=index), pools, dense, _Leaves(notes):
         yield

@@ -169,8 +169,8 @@ class Symbols:
         if a != b:
             self.equal.append(f"{a} == {b}")
 
-    def facts(self):
-        """What is known of the inputs' sizes: ranges, divisibility, the guards that the capture took."""
+    def facts(self, but=()):
+        """What is known of the inputs' sizes: ranges, divisibility, the guards that the capture took, but for some."""
         if self.shape_env is None:
             return []
         facts = list(self.equal)
@@ -186,15 +186,18 @@ class Symbols:
             if a != 1:
                 facts.append(f"{spelling.dim(sympy.Mod(size - b, a), self.name)} == 0")
         for guard in self.shape_env.guards:
-            e = self.shape_env.replace(guard.expr)
-            # By ranges alone: each guard is among the axioms, by which it holds.
-            if self.shape_env._maybe_evaluate_static(e, axioms=()) is not None or free_unbacked_symbols(e):
-                continue
-            try:
-                facts.extend(spelling.conditions(self._ours(self._as_met(e)), self.name))
-            except Unspeakable:
-                facts.append(self._by_trial(e, guard.expr))
+            facts.extend(() if guard.expr in but else self._guard(guard.expr))
         return list(dict.fromkeys(facts))
+
+    def _guard(self, guard):
+        e = self.shape_env.replace(guard)
+        # By ranges alone: each guard is among the axioms, by which it holds.
+        if self.shape_env._maybe_evaluate_static(e, axioms=()) is not None or free_unbacked_symbols(e):
+            return []
+        try:
+            return spelling.conditions(self._ours(self._as_met(e)), self.name)
+        except Unspeakable:
+            return [self._by_trial(e, guard)]
 
     def _as_met(self, condition):
         """Of conditions of which one has to hold, those that the example's sizes meet: graphs assume what holds together."""

@@ -29,6 +29,9 @@ class Notes:
     """The user's lines that did something, in order."""
 
     asked: list = dataclasses.field(default_factory=list)  # (condition on sizes, line)
+    within: set = dataclasses.field(default_factory=set)  # those that the inside of a call asks which the graph shows
+    broke: bool = False  # whether such a call raised, for a reason that other conditions may be
+    decided: list = dataclasses.field(default_factory=list)  # (condition on sizes, answer) of what else goes one way or another
     derived: list = dataclasses.field(default_factory=list)  # torch.func's derivatives
     looked_behind: list = dataclasses.field(default_factory=list)  # reads of `.data`
     resized: list = dataclasses.field(default_factory=list)  # tensors that an op with out= gave another size
@@ -45,9 +48,9 @@ def noted():
     """Notes that grow while the block traces."""
     notes = Notes()
     with contextlib.ExitStack() as changed:
-        for change in (every_frame_of_the_users(), _roots_of_sizes(), _conditions(notes), _derivatives(notes),
-                       _data(notes), _resized(notes), _raised(notes), seeds_refused(), left_open(notes),
-                       mended_kernels(), _layouts_unasked(), _silence()):
+        for change in (every_frame_of_the_users(), _roots_of_sizes(), _conditions(notes), decisions(notes.decided),
+                       _calls(notes), _derivatives(notes), _data(notes), _resized(notes), _raised(notes), seeds_refused(),
+                       left_open(notes), mended_kernels(), _layouts_unasked(), _silence()):
             changed.enter_context(change)
         yield notes
 
@@ -125,9 +128,52 @@ def _conditions(notes):
 
     def logged(shape_env, prefix, guard, *rest, **options):
         notes.asked.append((guard, source_of_here()))
+        if _is_within_a_call():
+            notes.within.add(guard)
         return log(shape_env, prefix, guard, *rest, **options)
 
     return unittest.mock.patch.object(ShapeEnv, "_log_guard", logged)
+
+
+def _calls(notes):
+    """What a call that raises asks within, the program knows of, if it catches that."""
+
+    def made(*args, **kwargs):
+        try:
+            return plain(*args, **kwargs)
+        except Exception:
+            notes.broke = True
+            raise
+
+    plain = torch.fx.experimental.proxy_tensor.proxy_call
+    return unittest.mock.patch.object(torch.fx.experimental.proxy_tensor, "proxy_call", functools.wraps(plain)(made))
+
+
+def _is_within_a_call():
+    """Whether a call is being made that the graph shows."""
+    frame = sys._getframe(2)
+    while frame is not None:
+        if frame.f_code is _CALL and "proxy_out" in frame.f_locals:
+            return True
+        frame = frame.f_back
+    return False
+
+
+_CALL = torch.fx.experimental.proxy_tensor.proxy_call.__code__
+
+
+def decisions(decided):
+    """A context that notes what is decided by sizes outside of the calls that a graph shows."""
+    plain = ShapeEnv.evaluate_sym_node
+
+    @functools.wraps(plain)
+    def evaluated(shape_env, node, *args, **kwargs):
+        answer = plain(shape_env, node, *args, **kwargs)
+        if answer in (True, False) and not _is_within_a_call():
+            decided.append((node.expr, bool(answer)))
+        return answer
+
+    return unittest.mock.patch.object(ShapeEnv, "evaluate_sym_node", evaluated)
 
 
 def _derivatives(notes):

@@ -12,7 +12,7 @@ from torch._subclasses.fake_tensor import DataDependentOutputException
 from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols
 from torch.utils._pytree import tree_flatten, tree_leaves, tree_map
 
-from . import autocast, command, open_sizes, spelling, stand_ins
+from . import autocast, command, open_sizes, spelling, stand_ins, tracing
 from .conditions import Conditions, is_condition
 from .errors import ExportError, source_of_node
 from .reals import Reals
@@ -30,7 +30,8 @@ _SHIFTS = {getattr(getattr(_ATEN, f"__{before}{way[0]}shift__"), theirs): getatt
            for way in ("left", "right") for before, behind in (("", ""), ("i", "_"))
            for theirs, ours in (("Tensor", "Tensor"), ("Scalar", "Tensor_Scalar"))}
 # The same under a name that has a row.
-_RENAMED = {_ATEN.item.default: _ATEN._local_scalar_dense.default, **open_sizes.STANDS_FOR, **stand_ins.STANDS_FOR, **_SHIFTS}
+_RENAMED = {_ATEN.item.default: _ATEN._local_scalar_dense.default, _ATEN._efficientzerotensor.default: _ATEN.zeros.default,
+            **open_sizes.STANDS_FOR, **stand_ins.STANDS_FOR, **_SHIFTS}
 # Without a row, which would say it.
 _HIDES_WRITES = {_ATEN.cudnn_batch_norm.default, _ATEN.miopen_batch_norm.default}
 _SIZES = {"aten::sym_size", "aten::size"}  # the second one is that of TorchScript, which ops below gru_cell call
@@ -49,6 +50,7 @@ class Module:
     def __init__(self, symbols):
         self.symbols = symbols
         self.externs = {}  # schema -> the nodes that call it
+        self.decided = []  # (condition on sizes, answer), by which ops were taken apart
         self.graphs = []  # texts of sub-graphs
         self.graph_names = set()
         self.sources = {}  # graph -> value -> Source
@@ -86,6 +88,17 @@ def _gave_nothing(node):
     returns = node.target._schema.returns if isinstance(node.target, torch._ops.OpOverload) else ()
     tensors = [str(r.type) for r in returns] == ["Tensor"]
     return tensors and not node.users and "val" in node.meta and node.meta["val"] is None
+
+
+def _of_types_alone(gm):
+    """Nodes whose results lie on the meta device and reach none of the program's: torch asked them for types alone."""
+    found = set()
+    for node in reversed(gm.graph.nodes):
+        value = node.meta.get("val")
+        on_meta = isinstance(value, torch.Tensor) and value.device.type == "meta"
+        if on_meta and node.op == "call_function" and found.issuperset(node.users):
+            found.add(node)
+    return found
 
 
 class Several(list):
@@ -148,10 +161,10 @@ class GraphWriter:
 
     def write_nodes(self, gm, env):
         """All nodes but inputs; returns what the graph returns, spelled."""
-        result = None
+        result, unwritten = None, _of_types_alone(gm)
         for node in gm.graph.nodes:
             try:
-                if node.op == "placeholder":
+                if node.op == "placeholder" or node in unwritten:
                     continue
                 if node.op == "output":
                     result = [self.spell(x, env) for x in tree_leaves(node.args[0], is_leaf=lambda x: x is None)]
@@ -317,8 +330,9 @@ class GraphWriter:
         fixed = self.symbols.fixed()
         asks = False  # for numbers, which open sizes are not
         try:
-            graph, places = autocast.decomposed(op, self.metas(node.args), self.metas(dict(node.kwargs)),
-                                                *([context] if context else []))
+            with tracing.decisions(self.module.decided):
+                graph, places = autocast.decomposed(op, self.metas(node.args), self.metas(dict(node.kwargs)),
+                                                    *([context] if context else []))
         except RuntimeError as e:
             asks = "concrete integers" in str(e) or "symbolic sizes" in str(e)
             if not asks:
