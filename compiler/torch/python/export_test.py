@@ -13,7 +13,6 @@ import unittest.mock
 from pathlib import Path
 
 import numpy as np
-
 import torch
 import torch.nn.functional as F
 from export_case import ExportCase, X, run
@@ -574,6 +573,17 @@ class Exports(ExportCase):
         made = lenz.export_fx(traced, (x,), self.path)
         self.assertNotIn("extern", made.text)
         self.agrees(made, f, x)
+
+    def test_numbers_where_no_overload_takes_them(self):
+        def f(i, x, b):
+            return 7 // i, 2.5 // i, 3.5 // x, -9 // b, torch.div(7, x, rounding_mode="trunc"), torch.mul(2, b), True // i
+
+        args = torch.tensor([2, 3, -4]), torch.tensor([0.5, 2.0, -1.0]), torch.tensor(4, dtype=torch.int8)
+        made = self.export(f, *args)
+        self.agrees(made, f, *args)
+        with np.load(self.folder / "out.npz") as got:
+            for i, expected in enumerate(f(*args)):
+                self.assertEqual(got[f"out{i}"].dtype, expected.numpy().dtype, i)
 
     def test_a_buffer_that_is_conjugated_lazily(self):
         net = nn.Module()

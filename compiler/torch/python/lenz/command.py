@@ -8,6 +8,8 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import torch
+
 from .errors import ExportError
 
 
@@ -58,3 +60,11 @@ def canonical(text, folder):
         if arguments[0] == "fmt":
             text = done.stdout
     return text
+
+
+def takes_number(schema, position):
+    """Whether an overload of the op that has a row has a number where this one has a tensor."""
+    space, packet = schema.name.split("::")
+    ops = getattr(getattr(torch.ops, space), packet)
+    others = (getattr(ops, name)._schema.arguments for name in ops.overloads() if f"{space}.{packet}.{name}" in rows())
+    return any(position < len(p) and isinstance(p[position].type, torch._C.NumberType) for p in others)

@@ -364,7 +364,7 @@ class GraphWriter:
             x = args[position] if position < len(args) else kwargs[parameter.name]
             text = self.spell(x, env)
             if isinstance(parameter.type, torch._C.TensorType) and isinstance(self.metas(x), _NUMBERS):
-                dtype = self.wrapped_dtype(schema, args, kwargs, x)
+                dtype = self.wrapped_dtype(schema, args, kwargs, x, needed=not command.takes_number(schema, position))
                 if dtype is None:
                     numbers = True
                 else:
@@ -394,10 +394,11 @@ class GraphWriter:
         call = f"{space}.{packet}" + ("" if numbers else f".{op._overloadname}") + f"({', '.join(spelled)})"
         return self.results(node, call, schema, operands, known, results)
 
-    def wrapped_dtype(self, schema, args, kwargs, number):
+    def wrapped_dtype(self, schema, args, kwargs, number, needed):
         """What an out= op makes of a number in a tensor's place: a tensor of one element, of this dtype. The overload
-        that takes numbers writes to `out` otherwise. None: no tensor promotes as the number does, or it is no out= op."""
-        if not any(p.is_out for p in schema.arguments) or type(number) not in _WRAPPED:
+        that takes numbers writes to `out` otherwise. So does another op if there is no such overload: `needed`.
+        None: no tensor promotes as the number does, or nobody makes one."""
+        if not (needed or any(p.is_out for p in schema.arguments)) or type(number) not in _WRAPPED:
             return None
         given = self.metas(dict(zip((p.name for p in schema.arguments), args)) | dict(kwargs))
         others = [given[p.name] for p in schema.arguments if not p.is_out and isinstance(given.get(p.name), torch.Tensor)]
