@@ -1,16 +1,9 @@
 // Cases that a campaign found and that no check of a graph alone shows: special values, plans of small grain, or a
 // death of the reference.
-#include <gtest/gtest.h>
-
-#include "fuzz/reduce.h"
+#include "fuzz/replayed_case_test.h"
 
 namespace lenz::fuzz {
 namespace {
-
-void expect_to_hold(const std::string& text) {
-  const auto failure = failure_alone(parse_case(text), {});
-  EXPECT_FALSE(failure) << failure->key() << failure->detail;
-}
 
 // Integers that are drawn may be any for the reference: eager's kernel dies of some quotients of the least one.
 TEST(ReplayedCases, QuotientsOfIntegersThatMayBeAny) {
@@ -581,6 +574,20 @@ graph @symbolic(
 ) assuming s0 != 0, s1 != 0 {
   %0, %1 = aten.nll_loss2d_forward(%x0, %x1, %x2, 0, 0, output=%x3, total_weight=%x4)
   return
+}
+)");
+}
+
+// Numbers that the run knows are factors of floats: as integers their products, and what is 0 less than they are, end.
+TEST(ReplayedCases, FactorsOfTheGreatestIntegers) {
+  expect_to_hold(R"(# fuzz: values=special seed=3411872765 target=generic
+graph @fuzzed(%b0: f32[9] init uniform(-4.0, 4.0, seed=20565), %b1: i64[]) where u2_0 in -9223372036854775808.. {
+  %0: int u2_0 = aten._local_scalar_dense(%b1)
+  %1 = aten.elu(%b0, %0, %0)
+  %2 = aten.hardshrink(%b0, %0)
+  %3 = aten.hardshrink_backward(%b0, %b0, %0)
+  %4 = aten.elu_backward(%b0, %0, %0, %0, false, %b0)
+  return %1, %2, %3, %4
 }
 )");
 }

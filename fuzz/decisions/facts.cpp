@@ -174,11 +174,9 @@ class Decider {
     runner_.products_outside = products_outside;
     RunStatistics statistics;
     const auto passed = passed_for(graph_, sizes_, pipeline(), runner_, &statistics);
-    for (const PassRun& run : statistics.runs) {
+    for (const PassRun& run : statistics.runs)
       for (const auto& [what, times] : run.counters)
         facts_[std::string(run.pass) + "/" + what] += static_cast<int64_t>(times);
-      if (!run.incomplete.empty()) facts_[std::string(run.pass) + "/incomplete"] += 1;
-    }
     set("passes", name, "nodes", static_cast<int64_t>(passed->node_count()));
     set("passes", name, "#", digest(print(*passed)));
     // As `lenz run` has it, what nothing proves is left to the host.

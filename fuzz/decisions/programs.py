@@ -3,7 +3,7 @@
 
 Rows of modules as bench/MODULES.md says them, each at two small sizes of its own: what decides between tiles, lanes and
 tails goes with sizes, and what is small is interpreted as well. Rows that are not made of small sizes, or whose text is
-long, are left out, and told. Kept are those in which three ops stand behind each other that do so in no graph before, nor in
+long, are left out, and told, and so are modules that one before imports. Kept are those in which three ops stand behind each other that do so in no graph before, nor in
 graphs.txt: the most for their length first, until one adds fewer than --least. Their inputs are drawn."""
 
 import argparse
@@ -22,7 +22,7 @@ import workloads  # noqa: E402
 GRAPHS = Path(__file__).resolve().parent / "graphs.txt"
 BEFORE = "# ---- "
 FORMS = 2
-LONGEST = 12000  # letters of a graph
+LONGEST = 5000  # letters of a graph
 
 
 def small(row, draw):
@@ -71,6 +71,11 @@ def rewarding(made, most, least):
         yield best[0], best[1]
 
 
+def tell(name, what):
+    said = f"{type(what).__name__}: {what}" if isinstance(what, Exception) else what
+    print(f"{name}: {said}".splitlines()[0][:150], file=sys.stderr)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("modules", nargs="+", type=Path)
@@ -78,14 +83,22 @@ def main():
     parser.add_argument("--most", type=int, default=100)
     parser.add_argument("--least", type=int, default=8)
     options = parser.parse_args()
+    if absent := [str(module) for module in options.modules if not module.is_file()]:
+        parser.error(f"no such file: {', '.join(absent)}")
     found = []
     with tempfile.TemporaryDirectory() as folder:
         for module in options.modules:
-            for name, row in workloads.rows_of(str(module)).items():
+            try:
+                rows = workloads.rows_of(str(module))
+            except ValueError as e:
+                tell(module.name, e)
+                continue
+            for name, row in rows.items():
                 try:
                     found += graphs(row, folder, options.most_nodes)
+                    tell(name, "made")
                 except Exception as e:  # sizes that the program does not fit, mostly
-                    print(f"{name}: {type(e).__name__}: {str(e).splitlines()[0] if str(e) else ''}"[:150], file=sys.stderr)
+                    tell(name, e)
     for name, text in rewarding(found, options.most, options.least):
         print(f"{BEFORE}{name}\n{text.rstrip()}")
 
